@@ -1,0 +1,109 @@
+"""The rules by which a change is not worth a reviewer's time, by name and as people read them."""
+
+import re
+from enum import StrEnum
+from functools import cache
+
+
+class Rule(StrEnum):
+    """Name why a file or a hunk is not reviewed."""
+
+    IGNORED = "ignored"
+    LOCK_FILE = "lock-file"
+    GENERATED = "generated"
+    VENDORED = "vendored"
+    MINIFIED = "minified"
+    BINARY = "binary"
+    LFS_POINTER = "lfs-pointer"
+    SUBMODULE = "submodule"
+    PURE_RENAME = "pure-rename"
+    MODE_CHANGE = "mode-change"
+    EMPTY = "empty"
+    BLANK_LINES = "blank-lines"
+    WHITESPACE = "whitespace"
+    IMPORT_ORDER = "import-order"
+
+    @property
+    def phrase(self) -> str:
+        """Give the rule as a phrase that fits after "not reviewed:"."""
+        return _PHRASES[self]
+
+
+_PHRASES = {
+    Rule.IGNORED: "ignored by the repository's settings",
+    Rule.LOCK_FILE: "lock file",
+    Rule.GENERATED: "generated file",
+    Rule.VENDORED: "third-party code",
+    Rule.MINIFIED: "minified or too long lines",
+    Rule.BINARY: "binary file",
+    Rule.LFS_POINTER: "Git LFS pointer",
+    Rule.SUBMODULE: "submodule pointer",
+    Rule.PURE_RENAME: "renamed or copied without a change",
+    Rule.MODE_CHANGE: "only the file mode changed",
+    Rule.EMPTY: "empty file",
+    Rule.BLANK_LINES: "only blank lines changed",
+    Rule.WHITESPACE: "only whitespace changed",
+    Rule.IMPORT_ORDER: "only the order of imports changed",
+}
+
+# Names that do not end in `.lock`, which stands for the rest.
+_LOCK_FILE = re.compile(
+    r"(?:^|/)(?:[^/]+\.lock|package-lock\.json|npm-shrinkwrap\.json|pnpm-lock\.ya?ml|bun\.lockb|conda-lock\.ya?ml"
+    r"|go\.sum|go\.work\.sum|Cartfile\.resolved|Package\.resolved|packages\.lock\.json|project\.assets\.json"
+    r"|(?:buildscript-)?gradle\.lockfile|\.terraform\.lock\.hcl|vcpkg-lock\.json)$"
+)
+_VENDORED = re.compile(
+    r"(?:^|/)(?:vendor|vendored|_vendor|node_modules|bower_components|jspm_packages|third[_-]party|Godeps|Pods|"
+    r"Carthage/Build|site-packages|\.yarn/(?:releases|plugins|cache))/"
+)
+_GENERATED = re.compile(
+    r"(?:^|/)(?:__generated__|__snapshots__)/"
+    r"|\.pb(?:\.gw|\.validate)?\.(?:go|cc|h|swift|dart)$|_pb2(?:_grpc)?\.pyi?$|_pb\.(?:js|ts|d\.ts|rb)$|_grpc\.pb\.go$"
+    r"|\.snap$|\.generated\.[a-z]+$|_generated\.(?:go|rs|py|ts|js)$|\.(?:g|freezed)\.dart$|\.(?:g|designer|g\.i)\.cs$"
+    r"|(?:^|/)zz_generated\.[^/]+\.go$|(?:^|/)dist/.+\.(?:js|mjs|cjs|css)$|\.(?:bundle|chunk)\.(?:js|css)$"
+    r"|\.(?:js|mjs|cjs|css|ts)\.map$",
+    re.IGNORECASE,
+)
+_MINIFIED = re.compile(r"[.-]min\.(?:js|mjs|cjs|css)$", re.IGNORECASE)
+
+
+def classify_path(path: str) -> Rule | None:
+    """Tell by its name alone why a file is not reviewed."""
+    if _LOCK_FILE.search(path):
+        return Rule.LOCK_FILE
+    if _VENDORED.search(path):
+        return Rule.VENDORED
+    if _GENERATED.search(path):
+        return Rule.GENERATED
+    return Rule.MINIFIED if _MINIFIED.search(path) else None
+
+
+@cache
+def compile_globs(globs: tuple[str, ...]) -> re.Pattern[str] | None:
+    """Compile ignore globs, read as in .gitignore: `*` stays in a folder, `**` does not.
+
+    A glob without a slash before its end matches at any depth; one that names a folder matches all below it.
+    """
+    patterns = [_translate(glob) for glob in globs if glob.strip("/")]
+    return re.compile("|".join(patterns), re.DOTALL) if patterns else None
+
+
+def _translate(glob: str) -> str:
+    body = glob.rstrip("/")
+    anywhere = "" if "/" in body else "(?:.*/)?"
+    pattern = ""
+    for part in re.findall(r"\*\*/|/\*\*$|\*\*|\*|\?|[^*?]+", body.lstrip("/")):
+        match part:
+            case "**/":
+                pattern += "(?:.*/)?"
+            case "/**":
+                pattern += "/.+"
+            case "**":
+                pattern += ".*"
+            case "*":
+                pattern += "[^/]*"
+            case "?":
+                pattern += "[^/]"
+            case _:
+                pattern += re.escape(part)
+    return rf"\A{anywhere}{pattern}{'/.+' if glob.endswith('/') else '(?:/.*)?'}\Z"
