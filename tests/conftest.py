@@ -1,0 +1,3 @@
+"""Fixtures that every test module may use."""
+
+pytest_plugins = ["tests.databases"]

@@ -1,0 +1,143 @@
+"""bot.db.lookups: what a pull request has had, what its repository runs next, and lists."""
+
+from dataclasses import replace
+
+import pytest
+
+from bot.db.claims import finish, requeue, set_summary_ref
+from bot.db.lookups import (
+    count_requested_since,
+    latest_done_head,
+    latest_summary_ref,
+    list_reviews,
+    next_queued_of_repository,
+)
+from bot.db.sweeping import due_for_publish
+from bot.db.tables import ReviewState
+from tests.unit.db.builders import (
+    NEWER,
+    OTHER_PR,
+    PR,
+    T0,
+    after,
+    claim_review,
+    claimed_review,
+    new_review,
+    queue_review,
+    read,
+)
+
+
+def end(database, claimed, state, *, now=T0):
+    assert finish(database, claimed, state=state, reason="", now=now, latency=None)
+
+
+def test_l1_latest_done_head_is_the_one_that_was_finished_last(database):
+    # The older row runs later: a force-push has brought its head back.
+    older_id = queue_review(database).review_id
+    newer = claimed_review(database, new_review(head_sha=NEWER))
+    other = claimed_review(database, new_review(ref=OTHER_PR, head_sha="c" * 40))
+    assert latest_done_head(database, PR, newer.review_id) is None
+    end(database, newer, ReviewState.DONE, now=after(10))
+    end(database, other, ReviewState.DONE, now=after(30))
+    older = claim_review(database, older_id)
+    assert latest_done_head(database, PR, older.review_id) == newer.head_sha
+    end(database, older, ReviewState.DONE, now=after(20))
+    assert latest_done_head(database, PR, 0) == older.head_sha
+    assert latest_done_head(database, PR, older.review_id) == newer.head_sha
+
+
+@pytest.mark.parametrize("state", [ReviewState.SKIPPED, ReviewState.FAILED, ReviewState.SUPERSEDED])
+def test_l1_only_done_reviews_count_as_reviewed(database, state):
+    end(database, claimed_review(database), state)
+    assert latest_done_head(database, PR, 0) is None
+
+
+def test_latest_summary_is_found_for_the_whole_pull_request(database):
+    first = claimed_review(database)
+    assert latest_summary_ref(database, PR) is None
+    set_summary_ref(database, first, "comment-1")
+    end(database, first, ReviewState.DONE)
+    second = claimed_review(database, new_review(head_sha=NEWER))
+    assert latest_summary_ref(database, PR) == "comment-1"
+    assert read(database, second.review_id).summary_ref == ""
+
+
+def test_m3_requests_count_when_a_worker_took_them_on(database):
+    end(database, claimed_review(database, new_review(comment_id="1")), ReviewState.DONE)
+    end(database, claimed_review(database), ReviewState.DONE)
+    old = claimed_review(database, new_review(comment_id="5", received_at=after(-3601)))
+    end(database, old, ReviewState.DONE)
+    claimed_review(database, new_review(comment_id="2"))
+    queue_review(database, new_review(comment_id="3"))
+    claimed_review(database, new_review(ref=OTHER_PR, comment_id="4"))
+    assert count_requested_since(database, PR, after(-3600)) == 2
+
+
+def test_m3_a_strangers_refused_requests_do_not_use_up_the_teams(database):
+    for number in range(20):
+        refused = claimed_review(database, new_review(comment_id=f"stranger-{number}"))
+        end(database, refused, ReviewState.SKIPPED)
+    claimed_review(database, new_review(comment_id="member"))
+    assert count_requested_since(database, PR, after(-3600)) == 1
+
+
+def test_next_of_repository_is_high_before_low_then_oldest_and_only_what_is_due(database):
+    prs = [replace(PR, number=number) for number in range(4)]
+    low = queue_review(database, new_review(prs[0], queue="low", received_at=after(-9)))
+    late = queue_review(database, new_review(prs[1], received_at=after(2)))
+    early = queue_review(database, new_review(prs[2], received_at=after(1)))
+    queue_review(database, new_review(ref=replace(PR, repository="team/other"), received_at=after(-60)))
+    waits = claimed_review(database, new_review(prs[3]))
+    requeue(database, waits, now=after(3), reason="", not_before=after(100))
+
+    def take(now):
+        found = next_queued_of_repository(database, "github", "team/app", now)
+        if found:
+            claim_review(database, found[0], now)
+        return found
+
+    assert [take(after(10)) for _ in range(4)] == [
+        (early.review_id, "high"),
+        (late.review_id, "high"),
+        (low.review_id, "low"),
+        None,
+    ]
+    assert take(after(100)) == (waits.review_id, "high")
+
+
+def test_next_of_repository_is_not_of_a_pull_request_that_has_a_running_review(database):
+    def following(repository="team/app"):
+        found = next_queued_of_repository(database, "github", repository, after(10))
+        return found and found[0]
+
+    running = claimed_review(database)
+    oldest = queue_review(database, new_review(head_sha=NEWER, received_at=after(1)))
+    assert following() is None
+    other_pr = queue_review(database, new_review(ref=OTHER_PR, received_at=after(2)))
+    assert following() == other_pr.review_id
+    end(database, running, ReviewState.DONE)
+    assert following() == oldest.review_id
+    # Pull requests have the same numbers in every repository and on every forge.
+    for elsewhere in (replace(PR, repository="team/other"), replace(PR, forge="gitlab")):
+        claimed_review(database, new_review(ref=elsewhere))
+    assert following() == oldest.review_id
+    claim_review(database, oldest.review_id)
+    same_number = queue_review(database, new_review(ref=replace(OTHER_PR, repository="team/other")))
+    assert following("team/other") == same_number.review_id
+
+
+def test_list_is_newest_first_filtered_and_paged(database):
+    ids = [queue_review(database, new_review(head_sha=f"{n:040}", queue="low")).review_id for n in range(5)]
+    other = queue_review(database, new_review(ref=OTHER_PR))
+    claim_review(database, ids[0])
+
+    def listed(**filters):
+        return [review.review_id for review in list_reviews(database, **filters)]
+
+    assert listed(limit=2) == [other.review_id, ids[4]]
+    assert listed(before_id=ids[2]) == [ids[1], ids[0]]
+    assert listed(number=8) == listed(queue="high") == [other.review_id]
+    assert listed(states=[ReviewState.RUNNING]) == [ids[0]]
+    assert listed(forge="gitlab") == listed(repository="team/other") == []
+    assert due_for_publish(database, T0, 60)[0] == (ids[1], "low")

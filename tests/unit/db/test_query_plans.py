@@ -1,0 +1,91 @@
+"""Queries that run all the time use an index, however many finished reviews there are."""
+
+import re
+
+import pytest
+from sqlalchemy import event
+
+from bot.db.claims import claim, finish
+from bot.db.engine import open_database
+from bot.db.lookups import next_queued_of_repository
+from bot.db.reviews import withdraw
+from bot.db.sweeping import due_for_publish, expire_leases, promote_old, purge, queue_depths, untold
+from bot.db.tables import ReviewState
+from tests.unit.db.builders import PR, T0, claim_review, new_review, queue_review
+
+
+def scans(database, run):
+    """Run a function and give SQLite's plan lines of its statements that read a whole table."""
+    statements = []
+
+    def remember(connection, _cursor, statement, parameters, _context, _many):
+        if statement.startswith(("SELECT", "UPDATE", "DELETE", "WITH")):
+            plan = connection.connection.cursor().execute(f"EXPLAIN QUERY PLAN {statement}", parameters)
+            statements.extend(row[3] for row in plan.fetchall())
+
+    event.listen(database._engine, "before_cursor_execute", remember)
+    run()
+    assert statements, "the function sent nothing"
+    return [
+        line
+        for line in statements
+        if line.startswith("SCAN ") and "USING" not in line and line not in ("SCAN free", "SCAN CONSTANT ROW")
+    ]
+
+
+RUNS = {
+    "claim": lambda db: claim(db, 2, lease_s=60, repository_limit=5, now=T0),
+    "finish": lambda db: finish(
+        db, claim_review(db, 2), state=ReviewState.DONE, reason="", now=T0, latency=None
+    ),
+    "enqueue again": lambda db: queue_review(db, new_review(head_sha="1" * 40)),
+    "enqueue request": lambda db: queue_review(db, new_review(comment_id="5")),
+    "next": lambda db: next_queued_of_repository(db, "github", "team/app", T0),
+    "due": lambda db: due_for_publish(db, T0, 900, 10),
+    "expire": lambda db: expire_leases(db, T0, 3),
+    "promote": lambda db: promote_old(db, T0, 60),
+    "untold": lambda db: untold(db, T0, 15),
+    "purge": lambda db: purge(db, T0, 90),
+    "depths": queue_depths,
+}
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_no_table_is_read_from_end_to_end(sqlite_url, name):
+    database = open_database(sqlite_url)
+    for head in ("1", "2"):
+        queue_review(database, new_review(head_sha=head * 40))
+    assert scans(database, lambda: RUNS[name](database)) == []
+    database.close()
+
+
+def test_withdraw_finds_the_pull_request_by_index(sqlite_url):
+    database = open_database(sqlite_url)
+
+    def run():
+        with database.transaction() as connection:
+            withdraw(connection, PR, "closed", T0)
+
+    assert scans(database, run) == []
+    database.close()
+
+
+def test_postgres_can_use_the_partial_indexes_in_a_plan_that_it_keeps(postgres_url):
+    """The driver prepares what is sent often, and Postgres may then plan without knowing the values."""
+    database = open_database(postgres_url)
+    plans = []
+
+    def remember(connection, _cursor, statement, parameters, _context, _many):
+        numbers = {name: f"${n}" for n, name in enumerate(parameters, start=1)}
+        general = re.sub(r"%\((\w+)\)s", lambda match: numbers[match[1]], statement)
+        with connection.connection.cursor() as cursor:
+            cursor.execute("SET LOCAL enable_seqscan = off")
+            cursor.execute(f"EXPLAIN (GENERIC_PLAN) {general}")
+            plans.append(str(cursor.fetchall()))
+
+    event.listen(database._engine, "before_cursor_execute", remember)
+    due_for_publish(database, T0, 900, 10)
+    next_queued_of_repository(database, "github", "team/app", T0)
+    assert ["ix_review_queued" in plan for plan in plans] == [True, True], plans
+    assert "ix_review_running" in plans[1], plans[1]
+    database.close()
