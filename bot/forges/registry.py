@@ -1,0 +1,31 @@
+"""Which forges are configured, and a client for each, made when it is first needed."""
+
+import threading
+from collections.abc import Callable
+
+from bot.forges.base import Forge, ForgeDenied
+from bot.forges.github import github_is_configured, open_github
+from bot.settings import Settings
+
+
+def open_forges(settings: Settings) -> Callable[[str], Forge]:
+    """Give a function that returns the client of a forge by name; it raises ForgeDenied for one without a token."""
+    clients: dict[str, Forge] = {}
+    lock = threading.Lock()
+
+    def forge_of(name: str) -> Forge:
+        with lock:
+            if name not in clients:
+                clients[name] = _open(name, settings)
+            return clients[name]
+
+    return forge_of
+
+
+def _open(name: str, settings: Settings) -> Forge:
+    if name == "github" and github_is_configured(settings):
+        return open_github(settings)
+    raise ForgeDenied(
+        f"Redline has no access to {name}: set REDLINE_GITHUB_TOKEN, or REDLINE_GITHUB_APP_ID and "
+        "REDLINE_GITHUB_PRIVATE_KEY_FILE."
+    )
