@@ -1,0 +1,26 @@
+"""Whether a review should happen at all, decided by what the forge says now."""
+
+from bot.forges.base import Forge, PullRequest
+from bot.review.result import ReviewRequest, ReviewSkipped, ReviewSuperseded
+
+
+def check(request: ReviewRequest, forge: Forge) -> PullRequest:
+    """Read the pull request and decide whether to go on.
+
+    Raises ReviewSkipped with the reason for the admin, ReviewSuperseded if the head has moved, and ForgeError.
+    """
+    if request.comment:
+        # By the permission check alone: what the payload says of an author's association is no authorization.
+        if not forge.may_write(request.ref.repository, request.requested_by):
+            raise ReviewSkipped(f"{request.requested_by} has no write access to {request.ref.repository}")
+        forge.acknowledge(request.ref, request.comment)
+    pull_request = forge.get_pull_request(request.ref)
+    if not pull_request.is_open:
+        raise ReviewSkipped("the pull request is closed")
+    if not request.comment:
+        # A person may ask for a draft; nobody asked for this one.
+        if pull_request.is_draft:
+            raise ReviewSkipped("the pull request is a draft")
+        if request.head_sha and pull_request.head_sha != request.head_sha:
+            raise ReviewSuperseded(f"the head moved to {pull_request.head_sha[:7]}")
+    return pull_request

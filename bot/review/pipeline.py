@@ -1,0 +1,141 @@
+"""One review, start to end: check, fetch, parse, clean, chunk, ask, anchor, choose. Read this file first.
+
+It takes the forge, the engine and the clock as arguments and does not know the database, so the command
+line, a test and a Celery worker run the same code. Publishing is a step of its own (`publish.py`), so that an
+error there never costs a second run of the model.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+from bot.diff.chunk import chunk_files
+from bot.diff.clean import clean_diff
+from bot.diff.parse import parse_diff
+from bot.forges.base import FetchedDiff, Forge
+from bot.llm.base import Llm, LlmRefused, LlmUnavailable
+from bot.review.ask import HIGH_PRIORITY, LOW_PRIORITY, Subject, ask_chunks
+from bot.review.checks import check
+from bot.review.choose import choose
+from bot.review.cover import cover
+from bot.review.observer import Observer
+from bot.review.place import place_findings
+from bot.review.result import ReviewOptions, ReviewRequest, ReviewResult
+from bot.review.secrets import redact
+
+Clock = Callable[[], float]
+
+# Room in the context beside the chunk and the answer: the system prompt (at most 500 tokens), the frame with
+# the pull request's title and description, and what an estimate of characters / 3 may be wrong by.
+_FRAME_TOKENS = 1100
+# Beyond this a model loses the answer's format and its findings get vague, whatever its context.
+_MOST_CHUNK_TOKENS = 4000
+_LEAST_CHUNK_TOKENS = 300
+_ASSUMED_CONTEXT_TOKENS = 8192
+
+
+def run_review(
+    request: ReviewRequest,
+    *,
+    forge: Forge,
+    llm: Llm,
+    options: ReviewOptions,
+    observer: Observer | None = None,
+    clock: Clock = time.monotonic,
+) -> ReviewResult:
+    """Review a pull request up to, but without, publishing.
+
+    Raises ReviewStopped where nothing is to be done, ForgeError, LlmError and DiffSyntaxError.
+    """
+    observer = observer or Observer()
+    started = clock()
+    pull_request = check(request, forge)
+    observer.on_head(pull_request)
+    fetched = forge.get_diff(pull_request)
+    fetch_ms = (clock() - started) * 1000
+    subject = Subject(
+        title=pull_request.title,
+        description=pull_request.body,
+        head_sha=pull_request.head_sha,
+        base_sha=pull_request.base_sha,
+        reference=request.reference,
+    )
+    result = review_diff(
+        fetched,
+        subject,
+        llm=llm,
+        options=options,
+        observer=observer,
+        final_attempt=request.final_attempt,
+        clock=clock,
+    )
+    return replace(result, fetch_ms=fetch_ms)
+
+
+def review_diff(
+    fetched: FetchedDiff,
+    subject: Subject,
+    *,
+    llm: Llm,
+    options: ReviewOptions,
+    observer: Observer | None = None,
+    final_attempt: bool = True,
+    clock: Clock = time.monotonic,
+) -> ReviewResult:
+    """Review a diff, wherever it came from. Raises DiffSyntaxError, LlmError and ReviewStopped.
+
+    Unless it is the final attempt, an engine that was unavailable for a part of the diff fails the whole.
+    """
+    observer = observer or Observer()
+    started = clock()
+    cleaned = clean_diff(parse_diff(redact(fetched.data)))
+    clean_ms = (clock() - started) * 1000
+    budget = (
+        _chunk_budget(llm, options, clock) if cleaned.kept else 0
+    )  # with nothing to ask, no engine is needed
+    started = clock()
+    chunks = chunk_files(cleaned.kept, budget) if cleaned.kept else ()
+    estimated_tokens = sum(chunk.estimated_tokens for chunk in chunks)
+    clean_ms += (clock() - started) * 1000
+    observer.on_size(estimated_tokens)
+
+    priority = LOW_PRIORITY if estimated_tokens > options.low_queue_tokens else HIGH_PRIORITY
+    asked = ask_chunks(
+        chunks, subject, llm=llm, options=options, priority=priority, observer=observer, clock=clock
+    )
+    for answer in asked.answers:
+        if isinstance(answer.error, LlmUnavailable) and not final_attempt:
+            raise answer.error
+    findings, dropped = place_findings(asked.answers)
+    return ReviewResult(
+        head_sha=subject.head_sha,
+        base_sha=subject.base_sha,
+        findings=choose(findings, options.max_comments),
+        coverage=cover(cleaned, fetched.missing, asked.answers),
+        model=asked.model,
+        estimated_tokens=estimated_tokens,
+        chunks=len(chunks),
+        llm_calls=len(asked.calls),
+        prompt_tokens=sum(call.prompt_tokens for call in asked.calls),
+        cached_tokens=sum(call.cached_tokens for call in asked.calls),
+        completion_tokens=sum(call.completion_tokens for call in asked.calls),
+        truncated=any(answer.truncated for answer in asked.answers),
+        dropped=dropped,
+        clean_ms=clean_ms,
+        ttft_ms=asked.ttft_ms,
+        llm_ms=asked.llm_ms,
+        tokens_per_s=asked.tokens_per_s,
+    )
+
+
+def _chunk_budget(llm: Llm, options: ReviewOptions, clock: Clock) -> int:
+    """Give the tokens that one chunk may have in the engine's context."""
+    context = llm.describe(clock() + options.deadline_s).context_tokens or _ASSUMED_CONTEXT_TOKENS
+    room = context - options.answer_tokens - _FRAME_TOKENS
+    if room < _LEAST_CHUNK_TOKENS:
+        raise LlmRefused(
+            f"the engine's context of {context} tokens leaves no room for a diff beside answers of "
+            f"{options.answer_tokens} tokens: serve the model with a larger --max-model-len, or lower "
+            "REDLINE_LLM_ANSWER_TOKENS"
+        )
+    return min(room, _MOST_CHUNK_TOKENS)
