@@ -1,0 +1,20 @@
+"""How gunicorn serves the web process. https://docs.gunicorn.org/en/stable/settings.html"""
+
+from bot.settings import load_settings
+
+_settings = load_settings()
+
+bind = f"{_settings.web_host}:{_settings.web_port}"
+# Threads, since a request waits for the database and the broker; two processes, so that one may restart.
+worker_class = "gthread"
+workers = 2
+threads = 8
+keepalive = 5
+# A webhook must be answered within 10 s or the forge counts it as failed.
+timeout = 30
+graceful_timeout = 30
+# The application is loaded after the fork: database connections must not be shared between processes.
+preload_app = False
+# Our own log has a line for each delivery; an access log would only repeat it.
+accesslog = None
+control_socket_disable = True
