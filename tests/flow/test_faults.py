@@ -1,0 +1,217 @@
+"""Something breaks on the way; nothing is lost, nothing is said twice, and the author sees the end."""
+
+from datetime import timedelta
+
+import pytest
+
+from bot.db.tables import ReviewState
+from tests.world import World, finding
+
+
+@pytest.mark.parametrize("method", ["get_diff", "post_review", "post_comment", "set_status"])
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_worker_that_dies_is_made_up_for_without_repeating_anything(
+    world: World, when: str, method: str
+) -> None:
+    world.llm.answer_with(lambda _request: [finding()])
+    pull = world.open_pull_request()
+    getattr(world, f"crash_{when}")(method)
+    world.expect_crash()
+    world.sweep(after_s=world.settings.lease_s + 11)
+    world.run()
+
+    assert pull.inline == ["app.py:6 RIGHT"]
+    assert len(pull.state.reviews) == 1
+    assert pull.summary.startswith("**1 finding")
+    assert pull.status[0] == "success"
+    assert len(world.latency()) == 1
+
+
+def test_posting_again_does_not_ask_the_model_again(world: World) -> None:
+    world.llm.answer_with(lambda _request: [finding()])
+    pull = world.open_pull_request()
+    world.crash_before("post_review")
+    world.expect_crash()
+    world.sweep(after_s=world.settings.lease_s + 11)
+    world.run()
+
+    assert len(world.llm.requests) == 1
+    assert pull.inline == ["app.py:6 RIGHT"]
+
+
+@pytest.mark.parametrize("fault", [{"status": 502}, {"drop_connection": True}])
+def test_an_unclear_answer_leads_to_a_look_never_to_a_second_comment(
+    world: World, fault: dict[str, object]
+) -> None:
+    world.llm.answer_with(lambda _request: [finding()])
+    pull = world.open_pull_request()
+    world.github.fail("POST", r"/pulls/\d+/reviews$", after_storing=True, **fault)
+    world.github.fail("POST", r"/issues/\d+/comments$", after_storing=True, **fault)
+    world.run()
+
+    assert pull.inline == ["app.py:6 RIGHT"]
+    assert len(pull.state.reviews) == 1
+    assert pull.summary
+
+
+def test_a_review_that_was_not_stored_is_posted_later(world: World) -> None:
+    world.llm.answer_with(lambda _request: [finding()])
+    pull = world.open_pull_request()
+    world.github.fail("POST", r"/pulls/\d+/reviews$", status=502)
+    world.run()
+    assert pull.review.state is ReviewState.QUEUED
+    assert "Next try at" in pull.status[1]
+
+    world.sweep(after_s=60)
+    world.run()
+    assert pull.inline == ["app.py:6 RIGHT"]
+    assert len(world.llm.requests) == 1
+
+
+def test_an_engine_that_is_down_is_waited_for(world: World) -> None:
+    world.llm.will_say([finding()])
+    pull = world.open_pull_request()
+    world.llm.fail(503, times=2)
+    world.run()
+
+    assert pull.inline == ["app.py:6 RIGHT"]
+
+
+def test_an_engine_that_stays_down_ends_in_a_visible_failure(world: World) -> None:
+    """Case F1: never "no issues"."""
+    pull = world.open_pull_request()
+    world.llm.stop()
+    for _ in range(world.settings.max_attempts):
+        world.run()
+        world.sweep(after_s=1000)
+    world.run()
+
+    assert pull.review.state is ReviewState.FAILED
+    assert pull.summary.startswith("**The review could not be finished.**")
+    assert "engine" in pull.summary
+    assert "`/review`" in pull.summary
+    assert f"reference {pull.review.review_id}" in pull.summary
+    assert pull.status[0] == "failure"
+    assert [row.outcome for row in world.latency()] == ["failed"]
+
+
+def test_an_answer_that_cannot_be_read_is_not_an_empty_one(world: World) -> None:
+    """Cases F2 and F6: asked once more, then said."""
+    world.llm.answer_with(lambda _request: "I think the code is fine, well done!")
+    pull = world.open_pull_request()
+    world.run()
+
+    assert len(world.llm.requests) == 2
+    assert pull.summary.startswith("**Partly reviewed: 1 file could not be read to the end**")
+    assert pull.state.conversation
+    assert pull.status[0] != "failure"
+
+
+def test_a_wrong_model_name_fails_at_once_and_says_what_to_change(world: World) -> None:
+    pull = world.open_pull_request()
+    world.llm.fail(404, times=99)
+    world.run()
+
+    assert pull.review.state is ReviewState.FAILED
+    assert pull.review.attempt == 1
+
+
+def test_a_missing_permission_is_named(world: World) -> None:
+    """Case J1: a clear error, no storm of retries."""
+    pull = world.open_pull_request()
+    world.github.fail(
+        "GET",
+        r"/pulls/\d+$",
+        status=403,
+        times=99,
+        body={"message": "Resource not accessible by integration"},
+    )
+    world.run()
+
+    assert pull.review.state is ReviewState.FAILED
+    assert "pull requests: read" in pull.review.reason.lower()
+    assert pull.review.attempt == 1
+
+
+def test_a_leftover_pending_review_is_removed(world: World) -> None:
+    """Case B7."""
+    world.llm.will_say([finding()])
+    pull = world.open_pull_request()
+    world.github.review("acme/shop", pull.number, author="redline-bot", body="left over")
+    world.run()
+
+    assert pull.inline == ["app.py:6 RIGHT"]
+    assert [each.state for each in pull.state.reviews] == ["COMMENTED"]
+
+
+def test_a_secondary_rate_limit_is_waited_for(world: World) -> None:
+    """Case J3: one wait, bounded, no loop."""
+    world.llm.answer_with(lambda _request: [finding()])
+    pull = world.open_pull_request()
+    world.github.fail(
+        "POST",
+        r"/pulls/\d+/reviews$",
+        status=403,
+        headers={"Retry-After": "600"},
+        body={
+            "message": "You have exceeded a secondary rate limit. Please wait a few minutes before you try again."
+        },
+    )
+    world.run()
+    assert pull.review.state is ReviewState.QUEUED
+    assert pull.review.not_before is not None
+    assert pull.review.not_before > world.now() + timedelta(seconds=500)
+
+    world.sweep(after_s=700)
+    world.run()
+    assert pull.inline == ["app.py:6 RIGHT"]
+
+
+def test_a_message_that_the_broker_lost_is_published_again(world: World) -> None:
+    world.llm.will_say([finding()])
+    world.broker_is_down = True
+    pull = world.open_pull_request()
+    assert world.queue == []
+    world.broker_is_down = False
+    world.sweep(after_s=30)
+    world.run()
+
+    assert pull.inline == ["app.py:6 RIGHT"]
+
+
+def test_a_message_that_comes_twice_is_worked_on_once(world: World) -> None:
+    """Case B8."""
+    pull = world.open_pull_request()
+    world.queue *= 2
+    world.run()
+
+    assert len(world.llm.requests) == 1
+    assert pull.review.state is ReviewState.DONE
+
+
+def test_a_delivery_that_comes_twice_is_one_review(world: World) -> None:
+    """Case B1."""
+    pull = world.open_pull_request()
+    world.github.redeliver(world.github.deliveries[-1].guid)
+    world.run()
+
+    assert len(world.reviews()) == 1
+    assert len(pull.state.conversation) == 1
+
+
+def test_an_end_that_could_not_be_shown_is_shown_later(world: World) -> None:
+    pull = world.open_pull_request()
+
+    def lose_the_status_then_answer(_request: object) -> list[dict[str, object]]:
+        world.github.fail("POST", r"/statuses/", status=502)
+        return []
+
+    world.llm.answer_with(lose_the_status_then_answer)
+    world.run()
+    assert pull.review.state is ReviewState.DONE
+    assert pull.review.told_at is None
+    assert pull.status[0] == "pending"
+
+    world.sweep(after_s=60)
+    assert pull.review.told_at is not None
+    assert pull.status[0] == "success"

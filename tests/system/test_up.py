@@ -1,0 +1,96 @@
+"""`redline up` with real processes: gunicorn, Celery workers on a real broker, the sweeper, a real database."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.system.stack import Stack
+from tests.world import ADMIN_TOKEN, REPOSITORY, UNSAFE_APP, finding
+
+pytestmark = [pytest.mark.system, pytest.mark.timeout(120)]
+
+
+@pytest.fixture
+def stack(tmp_path: Path, database_url: str) -> Iterator[Stack]:
+    """Run everything on SQLite and on Postgres."""
+    stack = Stack(tmp_path, REDLINE_DATABASE_URL=database_url)
+    try:
+        stack.start()
+        yield stack
+    finally:
+        stack.close()
+
+
+def test_reviews_a_pull_request_end_to_end(stack: Stack) -> None:
+    stack.llm.answer_with(lambda _request: [finding()])
+    number = stack.open_pull_request({"app.py": UNSAFE_APP})
+    stack.wait_for_end(number)
+
+    pull = stack.github.pull(REPOSITORY, number)
+    assert [(each.path, each.line) for each in pull.comments] == [("app.py", 6)]
+    (group,) = httpx.get(
+        f"http://127.0.0.1:{stack.port}/admin/latency.json",
+        headers={"Authorization": f"Bearer {ADMIN_TOKEN}"},
+    ).json()
+    assert group["reviews"] == 1
+    assert group["ttft_ms"]["p50"] > 0
+    assert stack.stop() == 0
+
+
+def test_long_reviews_go_to_low_with_a_later_priority(stack: Stack) -> None:
+    """The webhook's estimate sends one to `low`; the cleaned diff of the other moves it there."""
+    long_source = "".join(f"value_{number} = compute_something_of({number}) + 1\n" for number in range(500))
+    short = stack.open_pull_request({"app.py": UNSAFE_APP}, "short")
+    long = stack.open_pull_request({"long.py": long_source}, "long")
+    wide = stack.open_pull_request({"wide.py": "".join(f"{'x' * 240} = {n}\n" for n in range(60))}, "wide")
+    for number in (short, long, wide):
+        stack.wait_for_end(number, 60)
+
+    priorities: dict[str, set[int]] = {}
+    for request in stack.llm.requests:
+        name = next(name for name in ("app.py", "long.py", "wide.py") if name in request.prompt)
+        priorities.setdefault(name, set()).add(request.priority)
+    assert priorities == {"app.py": {0}, "long.py": {10}, "wide.py": {10}}
+    groups = httpx.get(
+        f"http://127.0.0.1:{stack.port}/admin/latency.json?by=queue",
+        headers={"Authorization": f"Bearer {ADMIN_TOKEN}"},
+    ).json()
+    assert {group["key"]: group["reviews"] for group in groups} == {"high": 1, "low": 2}
+    assert stack.llm.in_flight_max >= 2, "chunks of one review are asked side by side"
+
+
+def test_everything_killed_in_the_middle_loses_and_repeats_nothing(stack: Stack) -> None:
+    """kill -9 of every process while the model is answering; the next start finishes the review, once."""
+    stack.llm.answer_with(lambda _request: [finding()])
+    stack.llm.hang(after_chunks=2)
+    number = stack.open_pull_request({"app.py": UNSAFE_APP})
+    stack.wait_for(lambda: stack.llm.requests, "the first question")
+    for name in stack.pids():
+        stack.kill(name)
+    assert stack.process
+    stack.process.wait(timeout=30)
+    stack.log.write_text("")
+
+    stack.start()
+    stack.wait_for_end(number, 60)
+    pull = stack.github.pull(REPOSITORY, number)
+    assert [(each.path, each.line) for each in pull.comments] == [("app.py", 6)]
+    assert len(pull.reviews) == 1
+    assert len(pull.conversation) == 1
+
+
+def test_a_restart_waits_for_no_engine(stack: Stack) -> None:
+    """SIGTERM while the model hangs: the review is given back, the engine's slot freed, the next start goes on."""
+    stack.llm.answer_with(lambda _request: [finding()])
+    stack.llm.hang(after_chunks=2)
+    number = stack.open_pull_request({"app.py": UNSAFE_APP})
+    stack.wait_for(lambda: stack.llm.requests, "the first question")
+    assert stack.stop() == 0
+    assert stack.llm.requests[0].closed_early
+    stack.log.write_text("")
+
+    stack.start()
+    stack.wait_for_end(number, 60)
+    assert len(stack.github.pull(REPOSITORY, number).reviews) == 1
