@@ -1,0 +1,119 @@
+"""A load generator that costs little itself: prepared requests over kept connections, from a process of its own."""
+
+import multiprocessing
+import socket
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from urllib.parse import urlsplit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Load:
+    """What a run of requests saw; latencies in seconds, sorted."""
+
+    seconds: float
+    latencies: tuple[float, ...]
+    failures: int
+
+    @property
+    def requests_per_s(self) -> float:
+        """Give the answered requests per second."""
+        return len(self.latencies) / self.seconds
+
+    def percentile(self, quantile: float) -> float:
+        """Give a latency in milliseconds."""
+        return self.latencies[min(len(self.latencies) - 1, int(quantile * len(self.latencies)))] * 1000
+
+
+def run_load(address: str, requests: Sequence[bytes], *, connections: int, rate: float | None = None) -> Load:
+    """Send every request once; as fast as the answers come, or at a fixed rate per second.
+
+    At a fixed rate a latency counts from the moment the request was due, so that a server that falls behind
+    cannot hide it. The generator runs in a process of its own.
+    """
+    context = multiprocessing.get_context("fork")
+    receiver, sender = context.Pipe(duplex=False)
+    process = context.Process(target=_generate, args=(sender, address, requests, connections, rate))
+    process.start()
+    load: Load = receiver.recv()
+    process.join()
+    return load
+
+
+def prepare_request(path: str, headers: dict[str, str], body: bytes) -> bytes:
+    """Write a POST request as it goes over the wire."""
+    lines = [f"POST {path} HTTP/1.1", "Host: 127.0.0.1", f"Content-Length: {len(body)}"]
+    lines += [f"{name}: {value}" for name, value in headers.items()]
+    return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
+
+
+def _generate(
+    sender: Connection, address: str, requests: Sequence[bytes], connections: int, rate: float | None
+) -> None:
+    parts = urlsplit(address)
+    endpoint = (parts.hostname, parts.port)
+    latencies: list[float] = []
+    failures: list[int] = []
+    lock = threading.Lock()
+    started = time.perf_counter() + 0.2
+
+    def work(first: int) -> None:
+        mine: list[float] = []
+        wrong = 0
+        connection = _Connection(endpoint)
+        time.sleep(max(0.0, started - time.perf_counter()))
+        for number in range(first, len(requests), connections):
+            if rate is not None:
+                due = started + number / rate
+                time.sleep(max(0.0, due - time.perf_counter()))
+            else:
+                due = time.perf_counter()
+            status = connection.exchange(requests[number])
+            mine.append(time.perf_counter() - due)
+            wrong += status // 100 != 2
+        with lock:
+            latencies.extend(mine)
+            failures.append(wrong)
+
+    threads = [threading.Thread(target=work, args=(first,)) for first in range(connections)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    seconds = time.perf_counter() - started
+    sender.send(Load(seconds=seconds, latencies=tuple(sorted(latencies)), failures=sum(failures)))
+
+
+class _Connection:
+    """One kept connection, opened again where the server closes it."""
+
+    def __init__(self, endpoint: tuple[str | None, int | None]) -> None:
+        self._endpoint = endpoint
+        self._socket = self._connect()
+
+    def _connect(self) -> socket.socket:
+        connection = socket.create_connection(self._endpoint, timeout=30)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return connection
+
+    def exchange(self, request: bytes) -> int:
+        """Send one request, read its whole answer and give its status, 0 for none."""
+        self._socket.sendall(request)
+        data = b""
+        while b"\r\n\r\n" not in data:
+            received = self._socket.recv(65536)
+            if not received:
+                self._socket = self._connect()
+                return 0
+            data += received
+        head, _, body = data.partition(b"\r\n\r\n")
+        fields = dict(line.lower().split(b": ", 1) for line in head.split(b"\r\n")[1:])
+        while len(body) < int(fields.get(b"content-length", b"0")):
+            body += self._socket.recv(65536)
+        if fields.get(b"connection") == b"close":
+            self._socket.close()
+            self._socket = self._connect()
+        return int(head.split(b" ", 2)[1])

@@ -1,0 +1,148 @@
+"""`make demo`: a pull request is opened on a sandbox forge and reviewed by the real engine before your eyes."""
+
+import secrets
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+
+from deploy.demo.processes import ROOT, Engine, ProcessError, engine, free_port, redline
+from deploy.demo.show import show_comments, show_latency, show_summary
+from deploy.demo.stage import Branches, StageError, stage_range, stage_shop
+from deploy.sandbox.github import GitHubSandbox
+
+FOLDER = ROOT / ".redline" / "demo"
+BOT = "redline-bot"
+_REVIEW_LIMIT_S = 1800.0
+
+
+@click.command()
+@click.option(
+    "--repo", type=click.Path(exists=True, file_okay=False, path_type=Path), help="A local git repository."
+)
+@click.option("--base", default="main", show_default=True, help="Where the change starts, with --repo.")
+@click.option("--head", default="HEAD", show_default=True, help="Where the change ends, with --repo.")
+def main(repo: Path | None, base: str, head: str) -> None:
+    """Review a pull request on a sandbox GitHub with everything embedded.
+
+    \b
+    Examples:
+      make demo
+      make demo REPO=../my-project BASE=v1.2 HEAD=main
+      make demo REDLINE_LLM_BASE_URL=http://gpu-host:8000/v1
+
+    On a terminal it stays up until Ctrl-C; otherwise it ends when the review is shown.
+    """
+    console = Console(width=None if sys.stdout.isatty() else 110)
+    shutil.rmtree(FOLDER, ignore_errors=True)
+    FOLDER.mkdir(parents=True)
+    try:
+        run(console, repo, base, head)
+    except (ProcessError, StageError) as error:
+        raise click.ClickException(str(error)) from None
+    except KeyboardInterrupt:
+        console.print("\nStopped.")
+
+
+def run(console: Console, repo: Path | None, base: str, head: str) -> None:
+    """Set everything up, open the pull request, show the review; raises ProcessError and StageError."""
+    secret, token = secrets.token_hex(16), f"ghp_{secrets.token_hex(18)}"
+    port = free_port(8470)
+    sandbox = GitHubSandbox(
+        root=FOLDER / "git", webhook_url=f"http://127.0.0.1:{port}/webhooks/github", webhook_secret=secret
+    )
+    sandbox.add_user(BOT, permission="write", token=token)
+    sandbox.start(port=free_port(8471))
+    try:
+        branches = stage_range(sandbox, repo, base, head) if repo else stage_shop(sandbox)
+        with engine(FOLDER) as served:
+            settings = {
+                "REDLINE_DATA_DIR": str(FOLDER / "data"),
+                "REDLINE_WEB_PORT": str(port),
+                "REDLINE_GITHUB_API_URL": sandbox.api_url,
+                "REDLINE_GITHUB_TOKEN": token,
+                "REDLINE_GITHUB_WEBHOOK_SECRET": secret,
+                "REDLINE_LLM_BASE_URL": served.base_url,
+                "REDLINE_LLM_DEADLINE_S": "900",
+            }
+            with redline(FOLDER, settings) as process:
+                _review(console, sandbox, branches, served, process, port)
+    finally:
+        sandbox.stop()
+
+
+def _review(
+    console: Console,
+    sandbox: GitHubSandbox,
+    branches: Branches,
+    served: Engine,
+    process: "subprocess.Popen[bytes]",
+    port: int,
+) -> None:
+    number = sandbox.open_pull_request(
+        branches.repository,
+        head=branches.head,
+        base=branches.base,
+        title=branches.title,
+        body=branches.description,
+    )
+    page = f"{sandbox.url}/{branches.repository}/pull/{number}"
+    console.print(f"Opened pull request #{number}, [bold]{branches.title}[/bold]: {page}")
+    pull = _watch(console, sandbox, branches.repository, number, process)
+    show_comments(console, pull)
+    show_summary(console, pull)
+    show_latency(console, FOLDER / "data" / "redline.db")
+    console.rule()
+    if served.is_small:
+        console.print(
+            "This was a model of 135 million parameters, so that it runs anywhere: it judges poorly, and every step "
+            "around it is real.\nFor reviews worth reading, point Redline at a larger one: "
+            "make demo REDLINE_LLM_BASE_URL=http://HOST:8000/v1"
+        )
+    console.print(f"pull request   {page}")
+    console.print(f"latency page   http://127.0.0.1:{port}/admin/latency")
+    console.print(f"its token      {(FOLDER / 'data' / 'admin-token').read_text().strip()}")
+    console.print(f"log            {(FOLDER / 'redline.log').relative_to(ROOT)}")
+    if not pull.conversation or pull.statuses[-1][2] != "success":
+        raise ProcessError(
+            f"The review did not end well: {pull.statuses[-1][3] if pull.statuses else 'no status'}"
+        )
+    if sys.stdout.isatty():
+        console.print("\nAll of it stays up until Ctrl-C: write a comment with /review, push, look around.")
+        while process.poll() is None:
+            time.sleep(0.5)
+
+
+def _watch(
+    console: Console, sandbox: GitHubSandbox, repository: str, number: int, process: "subprocess.Popen[bytes]"
+) -> Any:
+    """Show the marks that Redline sets on the commit until the last one; give the pull request as it is then."""
+    started = time.monotonic()
+    said = ""
+    with console.status("waiting for the webhook") as status:
+        while time.monotonic() - started < _REVIEW_LIMIT_S:
+            pull = sandbox.pull(repository, number)
+            state, text = (
+                (pull.statuses[-1][2], pull.statuses[-1][3]) if pull.statuses else ("pending", "queued")
+            )
+            status.update(f"{text} ... {time.monotonic() - started:.0f} s")
+            if text != said and not console.is_terminal:
+                console.print(f"  {time.monotonic() - started:6.1f} s  {state}: {text}", highlight=False)
+                said = text
+            if state != "pending":
+                return pull
+            if process.poll() is not None:
+                raise ProcessError(f"Redline ended by itself; its log is {FOLDER / 'redline.log'}")
+            time.sleep(0.1)
+    raise ProcessError(
+        f"The review did not end within {_REVIEW_LIMIT_S:.0f} s; the log is {FOLDER / 'redline.log'}"
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,31 @@
+"""Orders: listing, totals and refunds."""
+
+from shop.storage import connect
+
+PAGE_SIZE = 20
+
+
+def list_orders(customer_id, page=1):
+    """Return one page of a customer's orders, newest first."""
+    with connect() as db:
+        rows = db.execute(
+            "SELECT id, total, placed_at FROM orders WHERE customer_id = ? ORDER BY placed_at DESC",
+            (customer_id,),
+        ).fetchall()
+    start = (page - 1) * PAGE_SIZE
+    return rows[start : start + PAGE_SIZE]
+
+
+def average_total(orders):
+    """Return the mean of the orders' totals, 0 for none."""
+    if not orders:
+        return 0
+    return sum(order["total"] for order in orders) / len(orders)
+
+
+def refund(order, amount):
+    """Refund a part of an order that is not refunded yet."""
+    if amount <= 0 or amount > order["total"] - order["refunded"]:
+        raise ValueError("cannot refund this amount")
+    order["refunded"] += amount
+    return order
