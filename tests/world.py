@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import rsa
 from flask import Flask
 
 from bot.broker import BrokerUnavailable
@@ -38,6 +40,7 @@ REPOSITORY = "acme/shop"
 SECRET = "webhook-secret"
 TOKEN = "token-of-the-bot"
 BOT = "redline-bot"
+APP_SLUG = "redline-app"
 ADMIN_TOKEN = "admin-token"
 FINAL = frozenset(ReviewState) - {ReviewState.QUEUED, ReviewState.RUNNING}
 
@@ -60,7 +63,11 @@ class PullRequestHandle:
     @property
     def inline(self) -> list[str]:
         """Where our inline comments stand, as `path:line side`."""
-        return [f"{each.path}:{each.line} {each.side}" for each in self.state.comments if each.user == BOT]
+        return [
+            f"{each.path}:{each.line} {each.side}"
+            for each in self.state.comments
+            if each.user == self.world.bot
+        ]
 
     @property
     def summary(self) -> str:
@@ -74,7 +81,7 @@ class PullRequestHandle:
         """State and description of the newest status or check run."""
         if self.state.check_runs:
             run = self.state.check_runs[-1]
-            return run.conclusion or run.status, run.output["title"]
+            return run.conclusion or run.status, run.title
         _sha, _context, state, description = self.state.statuses[-1]
         return state, description
 
@@ -99,23 +106,25 @@ class PullRequestHandle:
 class World:
     """Everything, wired together. `run()` does what waits in the queue."""
 
-    def __init__(self, folder: Path, database: Database, database_url: str) -> None:
+    def __init__(self, folder: Path, database: Database, database_url: str, *, as_app: bool = False) -> None:
         self.database = database
         self.github = GitHubSandbox(root=folder / "git", webhook_secret=SECRET)
+        self.bot = f"{APP_SLUG}[bot]" if as_app else BOT
         self.github.add_user(BOT, permission="write", token=TOKEN)
+        credentials = self._register_app(folder) if as_app else {"github_token": TOKEN}
         self.github.start()
         self.llm = LlmServer().start()
         self.settings = Settings(
             data_dir=folder / "data",
             database_url=database_url,
             github_api_url=self.github.api_url,
-            github_token=TOKEN,
             github_webhook_secret=SECRET,
             admin_token=ADMIN_TOKEN,
             llm_base_url=self.llm.base_url,
             llm_deadline_s=5.0,
             lease_s=5.0,
             max_attempts=3,
+            **credentials,
         )
         self.queue: list[tuple[int, str]] = []
         self.broker_is_down = False
@@ -141,6 +150,23 @@ class World:
         self.github.create_repository(
             REPOSITORY, {"app.py": "import os\n\n\ndef load(name):\n    return open(name)\n"}
         )
+
+    def _register_app(self, folder: Path) -> dict[str, Any]:
+        """Make a GitHub App with the permissions that the README names."""
+        key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+        private = key.private_bytes(
+            serialization.Encoding.PEM,
+            serialization.PrivateFormat.TraditionalOpenSSL,
+            serialization.NoEncryption(),
+        )
+        public = key.public_key().public_bytes(
+            serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
+        )
+        file = folder / "app.pem"
+        file.write_bytes(private)
+        permissions = {"contents": "read", "metadata": "read", "pull_requests": "write", "issues": "write"}
+        self.github.add_app(4711, APP_SLUG, public.decode(), {**permissions, "checks": "write"})
+        return {"github_app_id": "4711", "github_private_key_file": file}
 
     def now(self) -> datetime:
         return datetime.now(UTC) + self._ahead

@@ -8,12 +8,12 @@ import socket
 import subprocess
 import sys
 import time
-import urllib.request
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from bot.llm.base import Question
@@ -34,23 +34,14 @@ class Engine:
     base_url: str
     model: str
 
-    def post(self, path: str, body: dict[str, Any]) -> Any:
-        request = urllib.request.Request(
-            self.base_url.removesuffix("/v1") + path,
-            json.dumps(body).encode(),
-            {"Content-Type": "application/json"},
-        )
-        with urllib.request.urlopen(request, timeout=60) as answer:
-            return json.load(answer)
-
     def count_tokens(self, text: str) -> int:
-        return self.post("/tokenize", {"model": self.model, "prompt": text, "add_special_tokens": False})[
-            "count"
-        ]
+        body = {"model": self.model, "prompt": text, "add_special_tokens": False}
+        return (
+            httpx.post(f"{self.address}/tokenize", json=body, timeout=60).raise_for_status().json()["count"]
+        )
 
     def gauge(self, name: str) -> float:
-        with urllib.request.urlopen(self.base_url.removesuffix("/v1") + "/metrics", timeout=60) as answer:
-            text = answer.read().decode()
+        text = httpx.get(f"{self.address}/metrics", timeout=60).raise_for_status().text
         return sum(
             float(value) for value in re.findall(rf"^{re.escape(name)}{{.*}} (\S+)$", text, re.MULTILINE)
         )

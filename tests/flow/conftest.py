@@ -1,6 +1,7 @@
 """Flow tests: everything in one process, on SQLite and on Postgres."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -12,8 +13,21 @@ from tests.world import World
 
 @pytest.fixture
 def world(tmp_path: Path, database: Database, database_url: str) -> Iterator[World]:
-    """Give a running world; what it left unfinished fails the test."""
-    world = World(tmp_path, database, database_url)
+    """Give a running world with a token; what it left unfinished fails the test."""
+    with running(World(tmp_path, database, database_url)) as world:
+        yield world
+
+
+@pytest.fixture
+def app_world(tmp_path: Path, database: Database, database_url: str) -> Iterator[World]:
+    """Give a running world in which the bot is a GitHub App."""
+    with running(World(tmp_path, database, database_url, as_app=True)) as world:
+        yield world
+
+
+@contextmanager
+def running(world: World) -> Iterator[World]:
+    """Hold every request against GitHub's specification, and look at the end whether all is finished."""
     spec = GitHubSpec.load() if GitHubSpec.is_available() else None
     if spec:
         world.github.observers.append(spec.check)

@@ -19,7 +19,11 @@ diff --git a/app.py b/app.py
 +x = eval(input())
 +y = 2
 """
-FINDING = {"line": "1R2", "quote": "x = eval(input())", "message": "Input is run as code. Anyone can run code here."}
+FINDING = {
+    "line": "1R2",
+    "quote": "x = eval(input())",
+    "message": "Input is run as code. Anyone can run code here.",
+}
 
 
 @pytest.fixture
@@ -47,7 +51,9 @@ def test_review_prints_findings_of_a_diff(llm: LlmServer, diff_file: Path, tmp_p
 
 def test_review_prints_json_for_programs(llm: LlmServer, diff_file: Path, tmp_path: Path) -> None:
     llm.will_say([{**FINDING, "severity": "low", "category": "bug"}])
-    done = run("review", "--diff", str(diff_file), "--json", folder=tmp_path, REDLINE_LLM_BASE_URL=llm.base_url)
+    done = run(
+        "review", "--diff", str(diff_file), "--json", folder=tmp_path, REDLINE_LLM_BASE_URL=llm.base_url
+    )
     document = json.loads(done.stdout)
     assert document["findings"][0]["place"]["new_line"] == 2
     assert document["prompt_tokens"] > 0

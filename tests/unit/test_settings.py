@@ -34,7 +34,9 @@ def run(*arguments: str, folder: Path, **settings: str) -> subprocess.CompletedP
         ({"REDLINE_DATABASE_URL": "mysql://u:hunter2@h/d"}, ["mysql", "postgresql"]),
     ],
 )
-def test_a_setting_that_cannot_work_is_named(tmp_path: Path, settings: dict[str, str], words: list[str]) -> None:
+def test_a_setting_that_cannot_work_is_named(
+    tmp_path: Path, settings: dict[str, str], words: list[str]
+) -> None:
     done = run("migrate", folder=tmp_path, **settings)
     assert done.returncode in (1, 2)
     assert "Traceback" not in done.stderr

@@ -114,7 +114,14 @@ class Reviews(RuleBasedStateMachine):
     @precondition(lambda self: self.model)
     @rule(data=st.data())
     def deliver_message(self, data):
-        review_id = data.draw(st.sampled_from(sorted(self.model)))
+        self.deliver(data.draw(st.sampled_from(sorted(self.model))))
+
+    @rule()
+    def deliver_all_that_is_due(self):
+        for review_id, _ in due_for_publish(self.database, after(self.now), 900):
+            self.deliver(review_id)
+
+    def deliver(self, review_id):
         expected = self.model[review_id]
         outcome = claim(
             self.database, review_id, lease_s=LEASE_S, repository_limit=LIMIT, now=after(self.now)

@@ -9,8 +9,8 @@ from bot.llm.failures import Complaint, FormatRefused, read_complaint
 SIZING = {
     "vLLM 0.32": (
         (
-            "This model's maximum context length is 4096 tokens. However, your prompt contains 5000 input tokens, which "
-            "exceeds this limit even without any output tokens. Please reduce the length of the input prompt."
+            "This model's maximum context length is 4096 tokens. However, your prompt contains 5000 input tokens, "
+            "which exceeds this limit even without any output tokens. Please reduce the length of the input prompt."
         ),
         4096,
         5000,
