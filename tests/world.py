@@ -106,7 +106,9 @@ class PullRequestHandle:
 class World:
     """Everything, wired together. `run()` does what waits in the queue."""
 
-    def __init__(self, folder: Path, database: Database, database_url: str, *, as_app: bool = False) -> None:
+    def __init__(
+        self, folder: Path, database: Database, database_url: str, *, as_app: bool = False, **settings: Any
+    ) -> None:
         self.database = database
         self.github = GitHubSandbox(root=folder / "git", webhook_secret=SECRET)
         self.bot = f"{APP_SLUG}[bot]" if as_app else BOT
@@ -114,17 +116,21 @@ class World:
         credentials = self._register_app(folder) if as_app else {"github_token": TOKEN}
         self.github.start()
         self.llm = LlmServer().start()
+        chosen = {
+            "llm_base_url": self.llm.base_url,
+            "llm_deadline_s": 5.0,
+            "lease_s": 5.0,
+            "max_attempts": 3,
+            **credentials,
+            **settings,
+        }
         self.settings = Settings(
             data_dir=folder / "data",
             database_url=database_url,
             github_api_url=self.github.api_url,
             github_webhook_secret=SECRET,
             admin_token=ADMIN_TOKEN,
-            llm_base_url=self.llm.base_url,
-            llm_deadline_s=5.0,
-            lease_s=5.0,
-            max_attempts=3,
-            **credentials,
+            **chosen,
         )
         self.queue: list[tuple[int, str]] = []
         self.broker_is_down = False

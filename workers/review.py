@@ -53,7 +53,7 @@ def perform_review(review_id: int, resources: Resources) -> None:
     )
     if isinstance(claimed, ClaimRefused):
         log.info("review not claimed", review=review_id, reason=claimed.reason)
-        if claimed.reason is ClaimRefusal.NOT_QUEUED:
+        if claimed.reason in (ClaimRefusal.NOT_QUEUED, ClaimRefusal.PULL_REQUEST_BUSY):
             _pass_on_place(review_id, resources)
         return
     with structlog.contextvars.bound_contextvars(review=review_id, pull_request=str(claimed.ref)):

@@ -69,7 +69,7 @@ class CleanedDiff:
     @property
     def characters(self) -> int:
         """Count the characters of the hunks that are reviewed."""
-        return sum(len(hunk.header) + _length(hunk) for file in self.kept for hunk in file.hunks)
+        return sum(len(hunk.header) + len(hunk.body) for file in self.kept for hunk in file.hunks)
 
 
 def estimate_tokens(characters: int) -> int:
@@ -89,20 +89,25 @@ def clean_diff(diff: Diff, ignore: Sequence[str] = ()) -> CleanedDiff:
             continue
         extension = _extension(file.path)
         hunks: list[Hunk] = []
-        removed: Counter[Rule] = Counter()
+        removed: list[Rule] = []
         for hunk in file.hunks:
             hunk_rule = classify_hunk(hunk, extension)
             if hunk_rule is None:
                 hunks.append(hunk)
             else:
-                removed[hunk_rule] += 1
+                removed.append(hunk_rule)
+        counts = _count(removed) if removed else ()
         if hunks:
-            counts = tuple(RemovedHunks(rule=name, count=count) for name, count in removed.items())
             kept.append(CleanedFile(number=len(kept) + 1, file=file, hunks=tuple(hunks), removed=counts))
         else:
-            detail = "; ".join(name.phrase for name in removed)
-            skipped.append(Skipped(path=file.path, rule=removed.most_common(1)[0][0], detail=detail))
+            detail = "; ".join(each.rule.phrase for each in counts)
+            most = max(counts, key=lambda each: each.count)
+            skipped.append(Skipped(path=file.path, rule=most.rule, detail=detail))
     return CleanedDiff(kept=tuple(kept), skipped=tuple(skipped))
+
+
+def _count(removed: Sequence[Rule]) -> tuple[RemovedHunks, ...]:
+    return tuple(RemovedHunks(rule=rule, count=count) for rule, count in Counter(removed).items())
 
 
 def _extension(path: str) -> str:
@@ -128,22 +133,22 @@ def _classify_file(file: FileDiff) -> Rule | None:
 def _classify_text(file: FileDiff) -> Rule | None:
     first = file.hunks[0]
     if max(first.old_start, first.new_start) <= 1:
-        if first.raw_lines[0][1:].startswith(_LFS_VERSION):
+        if first.body.startswith(_LFS_VERSION, 2):
             return Rule.LFS_POINTER
         # A marker that the pull request itself puts into an existing file would be a way to avoid the review.
-        sign = {FileStatus.ADDED: "+", FileStatus.REMOVED: "-"}.get(file.status, " ")
-        top = first.raw_lines[:_MARKER_LINES]
+        sign = "+" if file.status is FileStatus.ADDED else "-" if file.status is FileStatus.REMOVED else " "
+        top = first.body.split("\n", _MARKER_LINES + 1)[1 : _MARKER_LINES + 1]
         if any(line[:1] == sign and _GENERATED_MARKER.match(line[1:].lstrip()) for line in top):
             return Rule.GENERATED
-    if _extension(file.path) not in _PROSE:
-        characters = sum(map(_length, file.hunks))
-        if characters > _MINIFIED_MEAN_LENGTH * sum(len(hunk.raw_lines) for hunk in file.hunks):
-            return Rule.MINIFIED
-    return None
+    return Rule.MINIFIED if _is_minified(file.hunks) and _extension(file.path) not in _PROSE else None
 
 
-def _length(hunk: Hunk) -> int:
-    return sum(map(len, hunk.raw_lines))
+def _is_minified(hunks: Sequence[Hunk]) -> bool:
+    characters = sum(len(hunk.body) for hunk in hunks)
+    # There are at least as many lines as on one side, which is known without counting.
+    if characters <= _MINIFIED_MEAN_LENGTH * sum(max(hunk.old_count, hunk.new_count) for hunk in hunks):
+        return False
+    return characters > _MINIFIED_MEAN_LENGTH * sum(hunk.body.count("\n") for hunk in hunks)
 
 
 def _describe(file: FileDiff, rule: Rule) -> str:

@@ -17,11 +17,19 @@ _FIELDS = {
     "copy to ": ("new_path", FileStatus.COPIED),
 }
 _SIMILARITY = re.compile("similarity index ([0-9]{1,3})%")
+# A file whose text was changed, added or removed, up to its first hunk: what nearly all headers look like.
+_COMMON = re.compile(
+    r"diff --git (?P<names>.+)\n"
+    r"(?:new file mode (?P<added>[0-7]+)\n|deleted file mode (?P<removed>[0-7]+)\n)?"
+    r"index [0-9a-f.]+(?: (?P<mode>[0-7]+))?\n"
+    r"--- (?P<old>[^\t\n]+)\n"
+    r"\+\+\+ (?P<new>[^\t\n]+)\n(?=@)"
+)
 
 
 @dataclass(slots=True, kw_only=True)
 class FileHeader:
-    """What the header lines say; `length` counts those that were understood, `problem` is what is wrong."""
+    """What a header says that ends at `end` in the text; `problem` is what is wrong with it."""
 
     old_path: str = ""
     new_path: str = ""
@@ -31,28 +39,52 @@ class FileHeader:
     similarity: int | None = None
     is_binary: bool = False
     expects_hunks: bool = False
-    length: int = 0
+    end: int = 0
     problem: str = ""
 
 
-def read_git_header(lines: tuple[str, ...], start: int) -> FileHeader:
+def read_common_header(text: str, start: int) -> FileHeader | None:
+    """Read a header of the most common shape at once; None if only `read_git_header` can read it."""
+    match = _COMMON.match(text, start)
+    if match is None or '"' in match["names"] or "\r" in match[0]:
+        return None
+    names, added, removed, mode, old, new = match.groups()
+    if added is not None:
+        status, path, marks = FileStatus.ADDED, new[2:], (DEV_NULL, f"b/{new[2:]}")
+    elif removed is not None:
+        status, path, marks = FileStatus.REMOVED, old[2:], (f"a/{old[2:]}", DEV_NULL)
+    else:
+        status, path, marks = FileStatus.MODIFIED, new[2:], (f"a/{new[2:]}", f"b/{new[2:]}")
+    if names != f"a/{path} b/{path}" or (old, new) != marks:
+        return None
+    return FileHeader(
+        old_path=path,
+        new_path=path,
+        status=status,
+        old_mode=removed or mode or "",
+        new_mode=added or mode or "",
+        expects_hunks=True,
+        end=match.end(),
+    )
+
+
+def read_git_header(text: str, start: int) -> FileHeader:
     """Read a header that starts with `diff --git`; raises PathSyntaxError for names that cannot be read."""
     header = FileHeader()
     marked: list[str] = []
-    first = _without_return(lines[start])
-    at = start + 1
-    while at < len(lines):
-        line = _without_return(lines[at])
+    first, at = _read_line(text, start)
+    while at < len(text):
+        line, following = _read_line(text, at)
         if line.startswith(("--- ", "+++ ")):
             marked.append(read_header_path(line[4:]))
         elif line.startswith("GIT binary patch"):
             header.is_binary = True
-            at = _skip_binary_patch(lines, at)
-            continue
-        elif not _read_line(header, line):
+            # Its base-85 blocks go on to the next file.
+            following = text.find("\ndiff --git ", at) + 1 or len(text)
+        elif not _take(header, line):
             break
-        at += 1
-    header.length = at - start
+        at = following
+    header.end = at
     header.expects_hunks = bool(marked)
     if header.status is FileStatus.MODE_CHANGED and (marked or header.is_binary):
         header.status = FileStatus.MODIFIED
@@ -60,19 +92,14 @@ def read_git_header(lines: tuple[str, ...], start: int) -> FileHeader:
     return header
 
 
-def _without_return(line: str) -> str:
+def _read_line(text: str, at: int) -> tuple[str, int]:
+    """Give the line that begins here, and where the next one begins."""
+    end = text.index("\n", at)
     # Headers alone may lose a \r: transports add it, and git quotes names that hold one.
-    return line.removesuffix("\r")
+    return text[at:end].removesuffix("\r"), end + 1
 
 
-def _skip_binary_patch(lines: tuple[str, ...], at: int) -> int:
-    """Find the end of the base-85 blocks, which is where the next file starts."""
-    while at < len(lines) and not lines[at].startswith("diff --git "):
-        at += 1
-    return at
-
-
-def _read_line(header: FileHeader, line: str) -> bool:
+def _take(header: FileHeader, line: str) -> bool:
     """Take one line in; False if git does not write such a line in a header."""
     if line.startswith("index "):
         mode = line[6:].partition(" ")[2]
@@ -117,18 +144,16 @@ def _strip_pair(old: str, new: str) -> tuple[str, str]:
     return (new if old == DEV_NULL else old), (old if new == DEV_NULL else new)
 
 
-def read_plain_header(lines: tuple[str, ...], start: int) -> FileHeader:
+def read_plain_header(text: str, start: int) -> FileHeader:
     """Read `---` and `+++` with an optional line of diff(1) before them; raises PathSyntaxError."""
-    at = start + lines[start].startswith("diff ")
-    header = FileHeader(expects_hunks=True, length=at + 2 - start)
-    marks = [_without_return(line) for line in lines[at : at + 2]]
-    if [mark[:4] for mark in marks] != ["--- ", "+++ "]:
-        header.problem = "expected a '---' line and a '+++' line"
-        return header
-    old, new = (read_header_path(mark[4:]) for mark in marks)
-    if old == DEV_NULL:
-        header.status = FileStatus.ADDED
-    elif new == DEV_NULL:
-        header.status = FileStatus.REMOVED
-    header.old_path, header.new_path = _strip_pair(old, new)
-    return header
+    at = text.index("\n", start) + 1 if text.startswith("diff ", start) else start
+    marks: list[str] = []
+    for mark in ("--- ", "+++ "):
+        if not text.startswith(mark, at):
+            return FileHeader(problem="expected a '---' line and a '+++' line")
+        line, at = _read_line(text, at)
+        marks.append(read_header_path(line[4:]))
+    old, new = marks
+    status = {old: FileStatus.ADDED, new: FileStatus.REMOVED}.get(DEV_NULL, FileStatus.MODIFIED)
+    old_path, new_path = _strip_pair(old, new)
+    return FileHeader(old_path=old_path, new_path=new_path, status=status, expects_hunks=True, end=at)

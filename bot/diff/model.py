@@ -1,12 +1,15 @@
 """A diff as data: files, hunks and lines, with both line numbers and both paths on every line.
 
 Text is decoded once as UTF-8 with `surrogateescape`, so bytes that are not UTF-8 survive and `Diff.to_bytes`
-gives back exactly what was parsed. Parsing makes no object per line; `Hunk.lines` makes them when asked.
+gives back exactly what was parsed. Parsing cuts the text into headers and hunks; `Hunk.lines` cuts a hunk into
+lines when asked.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import zip_longest
+from typing import NamedTuple
 
 from bot.findings import Side
 
@@ -65,13 +68,13 @@ class Line:
         return self.old_number if side is Side.OLD else self.new_number
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hunk:
+# No dataclass: a large diff has thousands of hunks, and making a frozen one takes twice as long.
+class Hunk(NamedTuple):
     """One `@@` block.
 
-    `raw_lines` are its lines as they are in the diff, `\\ No newline` markers included; `signs` are their
-    first characters in one string, which makes counting and searching cheap. A line of no characters is an
-    empty unchanged one whose sign mail or an editor has stripped; its sign here is a space.
+    `body` is its lines as they are in the diff, `\\ No newline` markers included, with the newline before each
+    line instead of after it: `"\\n+"` finds the added lines, the first one too. A line of no characters is an
+    empty unchanged one whose sign mail or an editor has stripped.
     """
 
     old_path: str
@@ -80,26 +83,35 @@ class Hunk:
     old_count: int
     new_start: int
     new_count: int
-    section: str
     header: str
-    raw_lines: tuple[str, ...]
-    signs: str
+    body: str
+
+    @property
+    def section(self) -> str:
+        """Give what stands behind the numbers: the start of the function or class around, as git guesses."""
+        return self.header.split("@@", 2)[2].removeprefix(" ").removesuffix("\r")
+
+    @property
+    def raw_lines(self) -> list[str]:
+        """Cut the body into lines, which begin with their sign."""
+        return self.body[1:].split("\n")
 
     @property
     def lines(self) -> Iterator[Line]:
         """Make the hunk's lines one after the other, counting on both sides."""
         old = self.old_start + (self.old_count == 0)
         new = self.new_start + (self.new_count == 0)
-        for index, (raw, sign) in enumerate(zip(self.raw_lines, self.signs, strict=True)):
-            if sign == "\\":
+        raw_lines = self.raw_lines
+        for raw, following in zip_longest(raw_lines, raw_lines[1:], fillvalue=""):
+            if raw.startswith("\\"):
                 continue
-            kind = LineKind(sign)
+            kind = LineKind(raw[:1] or " ")
             yield Line(
                 kind=kind,
                 text=raw[1:],
                 old_number=old,
                 new_number=new,
-                has_newline=self.signs[index + 1 : index + 2] != "\\",
+                has_newline=not following.startswith("\\"),
                 hunk=self,
             )
             old += kind is not LineKind.ADDED
@@ -116,7 +128,7 @@ class Hunk:
 class FileDiff:
     """The change of one file. The two paths differ only for renames and copies, as on the forges.
 
-    `header` is the lines before the first hunk as they are in the diff; for a binary patch it is all of it.
+    `header` is the text before the first hunk as it is in the diff; for a binary patch it is all of it.
     Modes are git's octal strings, "" where the diff does not say; `similarity` is in percent.
     """
 
@@ -127,7 +139,7 @@ class FileDiff:
     new_mode: str = ""
     similarity: int | None = None
     is_binary: bool = False
-    header: tuple[str, ...] = ()
+    header: str = ""
     hunks: tuple[Hunk, ...] = ()
 
     @property
@@ -146,16 +158,14 @@ class Diff:
     """All files of a diff in order; `preamble` and `trailer` are what `git show` and mail put around them."""
 
     files: tuple[FileDiff, ...]
-    preamble: tuple[str, ...] = ()
-    trailer: tuple[str, ...] = ()
+    preamble: str = ""
+    trailer: str = ""
 
     def to_bytes(self) -> bytes:
         """Write the diff again, to the byte as it was parsed."""
-        parts: list[str] = list(self.preamble)
+        parts = [self.preamble]
         for file in self.files:
-            parts.extend(file.header)
-            for hunk in file.hunks:
-                parts.append(hunk.header)
-                parts.extend(hunk.raw_lines)
-        parts.extend(self.trailer)
-        return "".join(f"{part}\n" for part in parts).encode("utf-8", "surrogateescape")
+            parts.append(file.header)
+            parts.extend(f"{hunk.header}{hunk.body}\n" for hunk in file.hunks)
+        parts.append(self.trailer)
+        return "".join(parts).encode("utf-8", "surrogateescape")

@@ -39,11 +39,11 @@ class TokenCredentials:
         self._transport = transport
         self._auth = Auth.Token(token)
 
-    def auth_for(self, repository: str) -> Auth.Auth:  # noqa: ARG002 - the same for all
+    def auth_for(self, repository: str) -> Auth.Auth:
         """Give the token."""
         return self._auth
 
-    def forget(self, repository: str) -> bool:  # noqa: ARG002 - there is no other
+    def forget(self, repository: str) -> bool:
         """Tell that there is no other token."""
         return False
 

@@ -138,12 +138,18 @@ class OpenAiLlm:
 
     async def _read_models(self) -> EngineInfo:
         try:
-            page = await self._engine.models.list()
+            # Raw, because the library fails over a web page where it expects a list of models.
+            response = (await self._engine.models.with_raw_response.list()).http_response
         except openai.APIStatusError as error:
             raise classify_status(error, self._model) from error
         except openai.APIConnectionError as error:
             raise _away(error) from error
-        served = {card.id: card for card in page.data}
+        try:
+            served = {card["id"]: card for card in response.json()["data"]}
+        except (ValueError, KeyError, TypeError) as error:
+            raise LlmRefused(
+                "there is no OpenAI-compatible engine at this address: set REDLINE_LLM_BASE_URL to one"
+            ) from error
         if not served:
             raise AttemptFailed("the engine serves no model yet")
         model = self._model or next(iter(served))
@@ -154,8 +160,8 @@ class OpenAiLlm:
             )
         card = served[model]
         # A LoRA adapter states no context of its own; its base model's holds.
-        cards = (card, served.get(getattr(card, "parent", None) or ""))
-        contexts = (getattr(one, "max_model_len", None) for one in cards)
+        cards = (card, served.get(card.get("parent") or "", {}))
+        contexts = (one.get("max_model_len") for one in cards)
         return EngineInfo(model=model, context_tokens=next((n for n in contexts if n), None))
 
     async def _answer(self, question: Question) -> Answer:

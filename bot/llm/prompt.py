@@ -65,7 +65,7 @@ def neutralise(text: str) -> str:
 
 # What the form of an answer may cost: xgrammar compiles it anew for each chunk, in 1 ms to 2 ms of CPU time for
 # each line that may be named (measured, xgrammar 0.2.8; 300 lines of 55 characters: 0.56 s).
-_MOST_CHOICES = 400
+_MOST_CHOICES = 150
 _LONGEST_CHOICE = 100
 _FEWEST_LETTERS = 3
 

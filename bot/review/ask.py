@@ -16,7 +16,7 @@ from bot.llm.base import (
     PromptTooLong,
     Question,
 )
-from bot.llm.prompt import ANSWER_SCHEMA, SCHEMA_NAME, build_messages
+from bot.llm.prompt import SCHEMA_NAME, answer_schema, build_messages
 from bot.review.answers import ParsedAnswer, RawFinding, parse_answer
 from bot.review.observer import Observer
 from bot.review.result import LlmCall, ReviewOptions
@@ -191,7 +191,7 @@ class _Run:
         question = Question(
             messages=messages,
             schema_name=SCHEMA_NAME,
-            schema=ANSWER_SCHEMA,
+            schema=answer_schema(chunk.text),
             max_output_tokens=self.options.answer_tokens,
             priority=self.priority,
             deadline=started + self.options.deadline_s,

@@ -23,4 +23,6 @@ def render_table() -> str:
 if __name__ == "__main__":
     text = README.read_text()
     table = f"<!-- settings -->\n{render_table()}\n<!-- /settings -->"
-    README.write_text(re.sub(r"<!-- settings -->.*<!-- /settings -->", lambda _: table, text, flags=re.DOTALL))
+    README.write_text(
+        re.sub(r"<!-- settings -->.*<!-- /settings -->", lambda _: table, text, flags=re.DOTALL)
+    )

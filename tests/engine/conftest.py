@@ -34,6 +34,10 @@ class Engine:
     base_url: str
     model: str
 
+    @property
+    def address(self) -> str:
+        return self.base_url.removesuffix("/v1")
+
     def count_tokens(self, text: str) -> int:
         body = {"model": self.model, "prompt": text, "add_special_tokens": False}
         return (

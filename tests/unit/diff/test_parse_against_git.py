@@ -216,9 +216,9 @@ def test_a_diff_that_lost_a_line_of_a_hunk_is_refused(repository, change, data):
     bodies = []
     at = 0
     for file in diff.files:
-        at += len(file.header)
+        at += file.header.count("\n")
         for hunk in file.hunks:
-            bodies += [at + 1 + index for index, sign in enumerate(hunk.signs) if sign != "\\"]
+            bodies += [at + 1 + index for index, raw in enumerate(hunk.raw_lines) if raw[:1] != "\\"]
             at += 1 + len(hunk.raw_lines)
     if not bodies:
         return

@@ -21,8 +21,9 @@ def server() -> Iterator[LlmServer]:
 def connect() -> Iterator[Callable[..., OpenAiLlm]]:
     opened = []
 
-    def open_client(server: LlmServer, **options) -> OpenAiLlm:
-        opened.append(OpenAiLlm(**{"base_url": server.base_url, "backoff_s": 0.01, **options}))
+    def open_client(server: LlmServer | None, **options) -> OpenAiLlm:
+        address = {"base_url": server.base_url} if server else {}
+        opened.append(OpenAiLlm(**{"backoff_s": 0.01, **address, **options}))
         return opened[-1]
 
     yield open_client

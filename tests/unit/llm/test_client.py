@@ -3,6 +3,7 @@
 import json
 import threading
 import time
+from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
@@ -112,6 +113,24 @@ def test_a_wrong_key_is_refused_although_its_error_is_a_string(connect, question
 def test_an_address_without_an_engine_is_refused_with_the_setting_to_change(server, connect):
     with pytest.raises(LlmRefused, match="REDLINE_LLM_BASE_URL"):
         connect(server, base_url=f"{server.address}/elsewhere/v1").describe(time.monotonic() + 5)
+
+
+def test_an_address_that_serves_web_pages_is_refused_with_the_setting_to_change(connect, question):
+    class Page(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.end_headers()
+            self.wfile.write(b"<html>Welcome</html>")
+
+        def log_message(self, *_: object) -> None: ...
+
+    with HTTPServer(("127.0.0.1", 0), Page) as site:
+        threading.Thread(target=site.serve_forever, args=(0.01,), daemon=True).start()
+        llm = connect(None, base_url=f"http://127.0.0.1:{site.server_port}")
+        with pytest.raises(LlmRefused, match="REDLINE_LLM_BASE_URL"):
+            llm.ask(question())
+        site.shutdown()
 
 
 def test_g4_a_prompt_that_is_too_long_is_told_with_its_numbers(server, llm, question):

@@ -49,8 +49,8 @@ SIZING = {
     ),
     "OpenAI": (
         (
-            "This model's maximum context length is 8192 tokens. However, your messages resulted in 9001 tokens. Please "
-            "reduce the length of the messages."
+            "This model's maximum context length is 8192 tokens. However, your messages resulted in 9001 tokens. "
+            "Please reduce the length of the messages."
         ),
         8192,
         9001,
