@@ -5,7 +5,7 @@ Everything is optional: with nothing set, Redline runs embedded, with SQLite, a 
 """
 
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, ValidationError, model_validator
@@ -57,6 +57,14 @@ class Settings(BaseSettings):
     )
     llm_answer_tokens: Annotated[int, Field(ge=64, le=8192)] = Field(
         default=1024, description="Tokens that one answer may have at most"
+    )
+    llm_chunk_tokens: Annotated[int, Field(ge=200, le=100_000)] = Field(
+        default=4000,
+        description="Tokens of the diff in one question at most; small models judge shorter parts better",
+    )
+    llm_answer_format: Literal["json_schema", "json_object", "none"] = Field(
+        default="json_schema",
+        description="Strictest form that the engine is asked for: json_schema, json_object or none",
     )
     llm_temperature: Annotated[float, Field(ge=0, le=2)] = Field(
         default=0.0, description="Sampling temperature; 0 is greedy and repeatable"

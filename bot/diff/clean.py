@@ -144,11 +144,11 @@ def _classify_text(file: FileDiff) -> Rule | None:
 
 
 def _is_minified(hunks: Sequence[Hunk]) -> bool:
-    characters = sum(len(hunk.body) for hunk in hunks)
-    # There are at least as many lines as on one side, which is known without counting.
-    if characters <= _MINIFIED_MEAN_LENGTH * sum(max(hunk.old_count, hunk.new_count) for hunk in hunks):
+    # No hunk has fewer lines than on one side, so most files need no counting.
+    if all(len(hunk.body) <= _MINIFIED_MEAN_LENGTH * max(hunk.old_count, hunk.new_count) for hunk in hunks):
         return False
-    return characters > _MINIFIED_MEAN_LENGTH * sum(hunk.body.count("\n") for hunk in hunks)
+    lines = sum(hunk.body.count("\n") for hunk in hunks)
+    return sum(len(hunk.body) for hunk in hunks) > _MINIFIED_MEAN_LENGTH * lines
 
 
 def _describe(file: FileDiff, rule: Rule) -> str:

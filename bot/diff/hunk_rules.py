@@ -5,19 +5,73 @@ their first changed lines, so that cleaning costs little beside parsing.
 """
 
 import re
-from itertools import groupby, zip_longest
 
 from bot.diff.model import Hunk
 from bot.diff.rules import Rule
 
 _BLANK = " \t\r"
-_REMOVED_CODE, _ADDED_CODE = (re.compile(rf"\n{sign}([ \t\r]*[^ \t\r\n].*)") for sign in ("-", r"\+"))
+# Changed lines that are not blank, and whatever stands between two unchanged lines.
+_REMOVED_CODE = re.compile(r"\n-([ \t\r]*[^ \t\r\n].*)")
+_ADDED_CODE = re.compile(r"\n\+([ \t\r]*[^ \t\r\n].*)")
+_GROUP = re.compile(r"(?:\n[-+\\].*+)++")
 # Languages in which the parser of the language ignores indentation.
 _FREE_INDENTATION = frozenset(
-    ["c", "h", "cc", "cpp", "cxx", "hh", "hpp", "m", "mm", "java", "kt", "kts", "groovy", "go", "rs", "cs", "js", "jsx", "mjs", "cjs", "ts", "tsx", "swift", "dart", "php", "css", "scss", "less", "json", "proto", "sql"]
+    [
+        "c",
+        "h",
+        "cc",
+        "cpp",
+        "cxx",
+        "hh",
+        "hpp",
+        "m",
+        "mm",
+        "java",
+        "kt",
+        "kts",
+        "groovy",
+        "go",
+        "rs",
+        "cs",
+        "js",
+        "jsx",
+        "mjs",
+        "cjs",
+        "ts",
+        "tsx",
+        "swift",
+        "dart",
+        "php",
+        "css",
+        "scss",
+        "less",
+        "json",
+        "proto",
+        "sql",
+    ]
 )
 # Languages in which indentation has meaning, or may have, but space at the end of a line has not.
-_FREE_LINE_END = frozenset(["py", "pyi", "yaml", "yml", "toml", "rb", "ex", "exs", "hs", "nim", "scala", "lua", "jl", "r", "html", "vue", "xml"])
+_FREE_LINE_END = frozenset(
+    [
+        "py",
+        "pyi",
+        "yaml",
+        "yml",
+        "toml",
+        "rb",
+        "ex",
+        "exs",
+        "hs",
+        "nim",
+        "scala",
+        "lua",
+        "jl",
+        "r",
+        "html",
+        "vue",
+        "xml",
+    ]
+)
 # White space inside these belongs to a value, not to the layout.
 _QUOTES = ("'", '"', "`")
 _LONG_STRINGS = ("`", '"""', "'''", "<<", 'r#"', 'R"', '@"')
@@ -59,21 +113,14 @@ def classify_hunk(hunk: Hunk, extension: str) -> Rule | None:
 
 def _is_layout(hunk: Hunk, extension: str) -> bool:
     """Compare what stands between two unchanged lines, so that a moved line is not a layout change."""
-    # The quick look first: `split` lets more pass than the rule does.
-    pairs = zip_longest(_REMOVED_CODE.finditer(hunk.body), _ADDED_CODE.finditer(hunk.body))
-    if not all(old and new and old[1].split() == new[1].split() for old, new in pairs):
-        return False
     free = extension in _FREE_INDENTATION and not any(mark in hunk.body for mark in _LONG_STRINGS)
-    for is_context, group in groupby(hunk.raw_lines, key=lambda line: line[:1] in ("", " ")):
-        if not is_context:
-            code = [
-                (line[0], _without_layout(line[1:], extension, free))
-                for line in group
-                if line[1:].strip(_BLANK)
-            ]
-            removed, added = ([text for own, text in code if own == sign] for sign in "-+")
-            if removed != added:
-                return False
+    for group in _GROUP.findall(hunk.body):
+        removed, added = _REMOVED_CODE.findall(group), _ADDED_CODE.findall(group)
+        if len(removed) != len(added) or not all(
+            _without_layout(old, extension, free) == _without_layout(new, extension, free)
+            for old, new in zip(removed, added, strict=True)
+        ):
+            return False
     return True
 
 
@@ -87,13 +134,9 @@ def _without_layout(line: str, extension: str, free: bool) -> str:
 
 def _is_import_order(hunk: Hunk, pattern: re.Pattern[str]) -> bool:
     """Ask for the same imports on both sides, and nothing but imports from the first change to the last."""
-    lines = hunk.raw_lines
-    removed, added = (
-        sorted(line[1:] for line in lines if line.startswith(sign) and line[1:].strip(_BLANK))
-        for sign in ("-", "+")
-    )
-    if removed != added:
+    if sorted(_REMOVED_CODE.findall(hunk.body)) != sorted(_ADDED_CODE.findall(hunk.body)):
         return False
+    lines = hunk.raw_lines
     changed = [at for at, line in enumerate(lines) if line[:1] in ("+", "-")]
     between = (line[1:] for line in lines[changed[0] : changed[-1] + 1] if not line.startswith("\\"))
     return all(pattern.match(line) for line in between if line.strip(_BLANK))

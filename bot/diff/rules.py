@@ -46,36 +46,39 @@ _PHRASES = {
     Rule.IMPORT_ORDER: "only the order of imports changed",
 }
 
+# All are searched in a path that begins with a slash.
 # Names that do not end in `.lock`, which stands for the rest.
 _LOCK_FILE = re.compile(
-    r"(?:^|/)(?:[^/]+\.lock|package-lock\.json|npm-shrinkwrap\.json|pnpm-lock\.ya?ml|bun\.lockb|conda-lock\.ya?ml"
+    r"/(?:[^/]+\.lock|package-lock\.json|npm-shrinkwrap\.json|pnpm-lock\.ya?ml|bun\.lockb|conda-lock\.ya?ml"
     r"|go\.sum|go\.work\.sum|Cartfile\.resolved|Package\.resolved|packages\.lock\.json|project\.assets\.json"
     r"|(?:buildscript-)?gradle\.lockfile|\.terraform\.lock\.hcl|vcpkg-lock\.json)$"
 )
 _VENDORED = re.compile(
-    r"(?:^|/)(?:vendor|vendored|_vendor|node_modules|bower_components|jspm_packages|third[_-]party|Godeps|Pods|"
+    r"/(?:vendor|vendored|_vendor|node_modules|bower_components|jspm_packages|third[_-]party|Godeps|Pods|"
     r"Carthage/Build|site-packages|\.yarn/(?:releases|plugins|cache))/"
 )
+# And these two in lower case.
 _GENERATED = re.compile(
-    r"(?:^|/)(?:__generated__|__snapshots__)/"
+    r"/(?:__generated__|__snapshots__)/"
     r"|\.pb(?:\.gw|\.validate)?\.(?:go|cc|h|swift|dart)$|_pb2(?:_grpc)?\.pyi?$|_pb\.(?:js|ts|d\.ts|rb)$|_grpc\.pb\.go$"
     r"|\.snap$|\.generated\.[a-z]+$|_generated\.(?:go|rs|py|ts|js)$|\.(?:g|freezed)\.dart$|\.(?:g|designer|g\.i)\.cs$"
-    r"|(?:^|/)zz_generated\.[^/]+\.go$|(?:^|/)dist/.+\.(?:js|mjs|cjs|css)$|\.(?:bundle|chunk)\.(?:js|css)$"
-    r"|\.(?:js|mjs|cjs|css|ts)\.map$",
-    re.IGNORECASE,
+    r"|/zz_generated\.[^/]+\.go$|/dist/.+\.(?:js|mjs|cjs|css)$|\.(?:bundle|chunk)\.(?:js|css)$"
+    r"|\.(?:js|mjs|cjs|css|ts)\.map$"
 )
-_MINIFIED = re.compile(r"[.-]min\.(?:js|mjs|cjs|css)$", re.IGNORECASE)
+_MINIFIED = re.compile(r"[.-]min\.(?:js|mjs|cjs|css)$")
 
 
 def classify_path(path: str) -> Rule | None:
     """Tell by its name alone why a file is not reviewed."""
-    if _LOCK_FILE.search(path):
+    rooted = f"/{path}"
+    if _LOCK_FILE.search(rooted):
         return Rule.LOCK_FILE
-    if _VENDORED.search(path):
+    if _VENDORED.search(rooted):
         return Rule.VENDORED
-    if _GENERATED.search(path):
+    rooted = rooted.lower()
+    if _GENERATED.search(rooted):
         return Rule.GENERATED
-    return Rule.MINIFIED if _MINIFIED.search(path) else None
+    return Rule.MINIFIED if _MINIFIED.search(rooted) else None
 
 
 @cache

@@ -12,4 +12,5 @@ def open_llm(settings: Settings) -> OpenAiLlm:
         api_key=settings.llm_api_key.get_secret_value(),
         concurrency=settings.llm_concurrency,
         temperature=settings.llm_temperature,
+        answer_format=settings.llm_answer_format,
     )

@@ -28,8 +28,6 @@ Clock = Callable[[], float]
 # Room in the context beside the chunk and the answer: the system prompt (at most 500 tokens), the frame with
 # the pull request's title and description, and what an estimate of characters / 3 may be wrong by.
 _FRAME_TOKENS = 1100
-# Beyond this a model loses the answer's format and its findings get vague, whatever its context.
-_MOST_CHUNK_TOKENS = 4000
 _LEAST_CHUNK_TOKENS = 300
 _ASSUMED_CONTEXT_TOKENS = 8192
 
@@ -138,4 +136,4 @@ def _chunk_budget(llm: Llm, options: ReviewOptions, clock: Clock) -> int:
             f"{options.answer_tokens} tokens: serve the model with a larger --max-model-len, or lower "
             "REDLINE_LLM_ANSWER_TOKENS"
         )
-    return min(room, _MOST_CHUNK_TOKENS)
+    return min(room, options.chunk_tokens)

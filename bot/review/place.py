@@ -11,6 +11,7 @@ from bot.review.answers import RawFinding
 from bot.review.ask import ChunkAnswer
 from bot.review.choose import is_empty_advice
 from bot.review.secrets import PLACEHOLDER, redact_text
+from bot.review.suggestion import is_plausible
 from bot.review.text import storable
 
 _REMOVED_SECRET = PLACEHOLDER.decode()
@@ -58,6 +59,8 @@ def _place(chunk: Chunk, raw: RawFinding) -> Finding:
     # A suggestion for a line whose secret was removed would write our placeholder into the file.
     if raw.replacement is not None and _REMOVED_SECRET not in code + raw.replacement:
         replacement = fit_replacement(redact_text(raw.replacement), lines)
+        if replacement is not None and not is_plausible(replacement, code, place.path):
+            replacement = None
     return Finding(
         fingerprint=fingerprint(place.path, code, category),
         path=place.path,

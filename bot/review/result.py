@@ -35,6 +35,7 @@ class ReviewOptions:
     low_queue_tokens: int = 4000
     deadline_s: float = 120.0
     concurrency: int = 4
+    chunk_tokens: int = 4000
     answer_tokens: int = 1024
 
 
@@ -46,6 +47,7 @@ def options_from(settings: Settings) -> ReviewOptions:
         low_queue_tokens=settings.low_queue_tokens,
         deadline_s=settings.llm_deadline_s,
         concurrency=settings.llm_concurrency,
+        chunk_tokens=settings.llm_chunk_tokens,
         answer_tokens=settings.llm_answer_tokens,
     )
 

@@ -70,6 +70,8 @@ def run(console: Console, repo: Path | None, base: str, head: str) -> None:
                 "REDLINE_LLM_BASE_URL": served.base_url,
                 "REDLINE_LLM_DEADLINE_S": "900",
             }
+            if served.is_small:  # which judges best what it can take in at one look
+                settings |= {"REDLINE_LLM_CHUNK_TOKENS": "300", "REDLINE_LLM_ANSWER_TOKENS": "200"}
             with redline(FOLDER, settings) as process:
                 _review(console, sandbox, branches, served, process, port)
     finally:
