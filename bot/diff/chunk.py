@@ -33,12 +33,11 @@ class _Row:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Piece:
-    """Consecutive rows of one hunk; the first `repeated` of them also end the piece before."""
+    """Consecutive rows of one hunk; the first of them may also end the piece before."""
 
     file: CleanedFile
     hunk: Hunk
     rows: tuple[_Row, ...]
-    repeated: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,7 +141,7 @@ def _cut_hunk(file: CleanedFile, hunk: Hunk, budget: int, overlap: int) -> Itera
             # The repeated rows leave no room for the next: do without them.
             start, repeated = start + repeated, 0
             continue
-        yield _Piece(file=file, hunk=hunk, rows=rows[start:end], repeated=repeated)
+        yield _Piece(file=file, hunk=hunk, rows=rows[start:end])
         if end == len(rows):
             return
         repeated = min(overlap, (end - start) // 2)
@@ -218,5 +217,4 @@ def _halve_piece(piece: _Piece) -> tuple[tuple[_Piece], tuple[_Piece]]:
         size += len(rows[middle].shown)
         middle += 1
     repeated = min(OVERLAP_LINES, middle // 2, (len(rows) - middle) // 2)
-    first = replace(piece, rows=rows[:middle])
-    return (first,), (replace(piece, rows=rows[middle - repeated :], repeated=repeated),)
+    return (replace(piece, rows=rows[:middle]),), (replace(piece, rows=rows[middle - repeated :]),)

@@ -17,7 +17,7 @@ _LFS_VERSION = "version https://git-lfs.github.com/spec/v1"
 _MARKER_LINES = 20
 # A comment that tools recognise, at the start of a line. See https://go.dev/s/generatedcode for the first.
 _GENERATED_MARKER = re.compile(
-    r"(?://|\#|/\*|\*|<!--|--|;|%)+!?\s*(?:Code generated .{0,200}DO NOT EDIT|.{0,80}@generated\b"
+    r"\n([ +-])[^\S\n]*(?://|\#|/\*|\*|<!--|--|;|%)+!?[^\S\n]*(?:Code generated .{0,200}DO NOT EDIT|.{0,80}@generated\b"
     r"|(?:this file|this code) (?:is|was) (?:auto(?:matically)?[ -]?)?generated\b"
     r"|auto-?generated (?:file|code|by)\b)",
     re.IGNORECASE,
@@ -137,8 +137,8 @@ def _classify_text(file: FileDiff) -> Rule | None:
             return Rule.LFS_POINTER
         # A marker that the pull request itself puts into an existing file would be a way to avoid the review.
         sign = "+" if file.status is FileStatus.ADDED else "-" if file.status is FileStatus.REMOVED else " "
-        top = first.body.split("\n", _MARKER_LINES + 1)[1 : _MARKER_LINES + 1]
-        if any(line[:1] == sign and _GENERATED_MARKER.match(line[1:].lstrip()) for line in top):
+        top = "\n".join(first.body.split("\n", _MARKER_LINES + 1)[: _MARKER_LINES + 1])
+        if any(marker[1] == sign for marker in _GENERATED_MARKER.finditer(top)):
             return Rule.GENERATED
     return Rule.MINIFIED if _is_minified(file.hunks) and _extension(file.path) not in _PROSE else None
 

@@ -13,6 +13,7 @@ _EMPTY_ADVICE = re.compile(
             (?:comments?|docstrings?|documentation|(?:unit\s+)?tests?|logging)\b
       | (?:please\s+)?(?:verify|ensure|make\s+sure|double[- ]check|confirm|check)\s+(?:that|whether|if)\b
       | (?:looks|good|great|nice|well)\b.{0,20}\b(?:good|job|work|change|done)\b
+      | (?:the|these|this)\s+(?:findings?|review|diff|changes?)\s+(?:is|are|was|were|has|have)\b
       | no\s+(?:issues?|problems?|changes?|findings?)\b
     )""",
     re.VERBOSE | re.IGNORECASE,

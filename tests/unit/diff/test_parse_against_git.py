@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from bot.diff import Diff, DiffSyntaxError, FileStatus, LineKind, chunk_files, clean_diff, parse_diff
+from bot.diff.header import read_common_header, read_git_header
 from bot.findings import Side
 
 LINES = (
@@ -206,6 +207,23 @@ def test_numbers_are_those_of_the_two_versions_and_no_change_is_missing(reposito
     assert before | {file.new_path for file in diff.files} == differing
     for path, content in apply(diff, change.old).items():
         assert content == change.new[path][1]
+
+
+@quick
+@given(change=changes(), quote=st.booleans())
+def test_common_headers_are_read_at_once_as_they_are_line_by_line(repository, change, quote):
+    text = git_diff(repository, change, quote=quote).decode("utf-8", "surrogateescape")
+    starts = [at for at in range(len(text)) if text.startswith("diff --git ", at) and text[at - 1 : at] in ("", "\n")]
+    for start in starts:
+        at_once = read_common_header(text, start)
+        assert at_once is None or at_once == read_git_header(text, start)
+
+
+def test_the_most_common_header_is_read_at_once():
+    text = "diff --git a/a b/x.py b/a b/x.py\nindex 1..2 100644\n--- a/a b/x.py\n+++ b/a b/x.py\n@@ -1 +1 @@\n"
+    header = read_common_header(text, 0)
+    assert header == read_git_header(text, 0)
+    assert header is not None
 
 
 @quick

@@ -18,6 +18,8 @@ from tests.unit.review.test_render import finding
         "Ensure that the caller handles None.",
         "Looks good to me, well done.",
         "No issues found.",
+        "The findings are found.",
+        "This diff is about orders.",
         "  ",
     ],
 )
