@@ -27,7 +27,7 @@ _VISIBILITY_TIMEOUT_S = 3600
 
 
 # A review takes seconds, so more than a hundred new hints a second help nobody.
-_BETWEEN_MESSAGES_S = 0.01
+_BETWEEN_MESSAGES_S = 0.05
 
 
 class BrokerUnavailable(Exception):
@@ -144,8 +144,16 @@ def _transport_options(broker_url: str, socket_timeout_s: float) -> dict[str, ob
             "socket_keepalive": not scheme.endswith("+socket"),
             "health_check_interval": 25,
             "global_keyprefix": "redline:",
+            # In the order of `-Q`: the worker for `low,high` takes short reviews only when no long one waits.
+            "queue_order_strategy": "priority",
         }
     if scheme == "filesystem":
         folder = broker_url.removeprefix("filesystem://")
-        return {"data_folder_in": folder, "data_folder_out": folder, "polling_interval": 0.1}
+        control = f"{folder}/control"
+        return {
+            "data_folder_in": folder,
+            "data_folder_out": folder,
+            "control_folder": control,
+            "polling_interval": 0.1,
+        }
     return {}

@@ -12,6 +12,7 @@ from pydantic import Field, SecretStr, ValidationError, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 PREFIX = "REDLINE_"
+BROKER_SCHEMES = ("redis", "rediss", "redis+socket", "sentinel", "amqp", "amqps", "filesystem")
 
 
 class SettingsError(Exception):
@@ -133,6 +134,12 @@ class Settings(BaseSettings):
                 raise ValueError(
                     f"{PREFIX}{name.upper()} is {value!r}: it must be an http:// or https:// address"
                 )
+        scheme = self.broker_url.partition("://")[0]
+        if self.broker_url and scheme not in BROKER_SCHEMES:
+            raise ValueError(
+                f"{PREFIX}BROKER_URL starts with {scheme!r}: write redis://HOST:6379/0 or amqp://HOST, "
+                f"with one of {', '.join(BROKER_SCHEMES)}"
+            )
         if self.github_app_id and not self.github_private_key_file:
             raise ValueError(
                 f"{PREFIX}GITHUB_APP_ID is set: set {PREFIX}GITHUB_PRIVATE_KEY_FILE to the App's key too"

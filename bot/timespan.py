@@ -3,7 +3,7 @@
 import re
 from datetime import timedelta
 
-_SPAN = re.compile(r"(\d{1,6})\s*(m|min|h|d|w)", re.IGNORECASE)
+_SPAN = re.compile(r"(\d{1,4})\s*(m|min|h|d|w)", re.IGNORECASE)
 _UNITS = {"m": "minutes", "min": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 

@@ -243,6 +243,11 @@ class World:
     def deliveries(self) -> list[StoredDelivery]:
         return list_deliveries(self.database)
 
+    def forget_deliveries(self) -> None:
+        """Make the next delivery of an id the first one, as if none had arrived."""
+        with self.database.transaction() as connection:
+            connection.exec_driver_sql("DELETE FROM delivery")
+
     def fingerprints(self) -> list[str]:
         return [
             each.finding.fingerprint for each in load_findings(self.database, self.reviews()[0].review_id)
@@ -280,6 +285,12 @@ class World:
         unfinished = [review for review in self.reviews() if review.state not in FINAL]
         assert not unfinished, f"unfinished reviews: {unfinished}"
         assert not self.llm.problems, self.llm.problems
+        for number in self._branches:
+            state = self.github.pull(REPOSITORY, number)
+            last = {(sha, context): text for sha, context, text, _ in state.statuses}
+            pending = [where for where, text in last.items() if text == "pending"]
+            pending += [run.head_sha for run in state.check_runs if run.status != "completed"]
+            assert not pending, f"marks that never ended: {pending}"
         untold = [r for r in self.reviews() if r.claimed_at and r.status_id and not r.told_at]
         assert not untold, f"reviews whose end nobody can see: {untold}"
 

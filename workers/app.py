@@ -1,6 +1,6 @@
 """The Celery application: `celery -A workers.app worker -P threads -Q high`. Tasks take only a review's id."""
 
-from functools import cache
+import threading
 
 from celery.signals import worker_shutting_down
 
@@ -17,10 +17,16 @@ set_up_logs(settings.log_format)
 app = make_celery(resolve_broker_url(settings), socket_timeout_s=5)
 
 
-@cache
+_opening = threading.Lock()
+_opened: list[Resources] = []
+
+
 def resources() -> Resources:
     """Open what the tasks share, once per process and only when the first task runs."""
-    return open_resources(settings, app)
+    with _opening:
+        if not _opened:
+            _opened.append(open_resources(settings, app))
+        return _opened[0]
 
 
 @app.task(name=REVIEW_TASK)

@@ -35,12 +35,23 @@ def conclude(review_id: int, resources: Resources) -> None:
 
 def _tell(review: Review, resources: Resources) -> None:
     forge = resources.forge_of(review.ref.forge)
-    if review.state is ReviewState.FAILED:
+    if review.state is ReviewState.FAILED and _is_newest(review, resources):
         _tell_failure(review, forge)
     status = _final_status(review, resources)
-    # A review that never set a mark has none to close, but a failure is marked in any case.
-    if review.head_sha and (review.status_id or review.state is ReviewState.FAILED):
+    # One that was called off before it set a mark has none to close. The others are marked in any case: the
+    # answer to the first mark may have been lost.
+    is_marked = review.status_id or review.state in (ReviewState.DONE, ReviewState.FAILED)
+    if review.head_sha and is_marked:
         forge.set_status(review.ref, review.head_sha, status, review.status_id)
+
+
+def _is_newest(review: Review, resources: Resources) -> bool:
+    """Tell whether no later review has, or will have, the summary of the pull request to itself."""
+    ref = review.ref
+    (newest,) = lookups.list_reviews(
+        resources.database, forge=ref.forge, repository=ref.repository, number=ref.number, limit=1
+    )
+    return newest.review_id == review.review_id
 
 
 def _tell_failure(review: Review, forge: Forge) -> None:

@@ -57,6 +57,8 @@ def _renew(
             cancelled.set()
         if time.monotonic() - renewed < lease_s / 4:
             continue
+        if time.monotonic() - renewed > lease_s:
+            cancelled.set()  # it has run out, and the review may be another worker's by now
         try:
             if not renew_lease(database, claimed, now(), lease_s):
                 cancelled.set()

@@ -7,7 +7,7 @@ from datetime import timedelta
 import structlog
 
 from bot.broker import HIGH, LOW
-from bot.db import claims, findings, llm_calls, lookups
+from bot.db import claims, findings, llm_calls, lookups, reviews
 from bot.db.claims import ClaimedReview, ClaimRefusal, ClaimRefused, HeadOutcome
 from bot.db.engine import DatabaseUnavailable
 from bot.db.tables import ReviewState
@@ -140,7 +140,7 @@ class _Job:
         except ReviewSkipped as skipped:
             self.finish(ReviewState.SKIPPED, str(skipped))
         except ReviewSuperseded as superseded:
-            self.finish(ReviewState.SUPERSEDED, str(superseded))
+            self.review_head(superseded)
         except LlmCancelled:
             self.called_off()
         except (ForgeUnavailable, LlmUnavailable, LlmDeadlineExceeded, DatabaseUnavailable) as error:
@@ -182,6 +182,7 @@ class _Job:
             queue=self.queue,
             elapsed_ms=self.elapsed_ms,
             known=findings.posted_fingerprints(database, self.claimed.ref),
+            before_write=self.check_row,
         )
         findings.mark_posted(database, self.claimed, published.comment_ids, published.review_id)
         claims.set_summary_ref(database, self.claimed, published.summary_id)
@@ -217,19 +218,48 @@ class _Job:
         log.info("review ended", state=state, reason=reason, kept=ended, total_ms=round(self.elapsed_ms()))
         conclude(self.claimed.review_id, self.resources)
 
+    def review_head(self, superseded: ReviewSuperseded) -> None:
+        """See to it that the head on the forge is reviewed, whether its webhook came late, early or not at all."""
+        if self.claimed.comment:
+            # Whoever asked wants an answer, so the same request reads the new head.
+            self.end_mark(str(superseded))
+            self.give_back(str(superseded), drop_result=True)
+            return
+        self.finish(ReviewState.SUPERSEDED, str(superseded))
+        newest = reviews.NewReview(
+            ref=self.claimed.ref,
+            head_sha=superseded.head_sha,
+            trigger=reviews.TRIGGER_AUTO,
+            queue=HIGH,
+            estimated_tokens=0,
+            requested_by="",
+            comment=None,
+            full=False,
+            received_at=self.resources.now(),
+        )
+        with self.resources.database.transaction() as connection:
+            enqueued = reviews.enqueue(connection, newest)
+        if enqueued.outcome in (reviews.EnqueueOutcome.QUEUED, reviews.EnqueueOutcome.REQUEUED):
+            self.resources.publish(enqueued.review_id, HIGH)
+
+    def give_back(self, reason: str, *, drop_result: bool = False) -> bool:
+        """Put the review back into its queue at once, without counting this as a try."""
+        given_back = claims.requeue(
+            self.resources.database,
+            self.claimed,
+            now=self.resources.now(),
+            reason=reason,
+            count_attempt=False,
+            drop_result=drop_result,
+        )
+        if given_back:
+            self.resources.publish(self.claimed.review_id, self.claimed.queue)
+        return given_back
+
     def called_off(self) -> None:
         """Give the review back if this process is stopping; else its end is in the row already."""
-        if self.resources.stopping.is_set():
-            given_back = claims.requeue(
-                self.resources.database,
-                self.claimed,
-                now=self.resources.now(),
-                reason="The worker was stopped.",
-                count_attempt=False,
-            )
-            if given_back:
-                self.resources.publish(self.claimed.review_id, self.queue)
-                return
+        if self.resources.stopping.is_set() and self.give_back("The worker was stopped."):
+            return
         conclude(self.claimed.review_id, self.resources)
 
     def retry(self, error: Exception) -> None:
@@ -242,7 +272,7 @@ class _Job:
         backoff_s = min(_FIRST_RETRY_S * 2 ** (self.claimed.attempt - 1), _LONGEST_RETRY_S)
         now = self.resources.now()
         retry_at = now + timedelta(seconds=max(backoff_s, wanted_s))
-        claims.requeue(
+        given_back = claims.requeue(
             self.resources.database,
             self.claimed,
             now=now,
@@ -250,7 +280,10 @@ class _Job:
             not_before=retry_at,
             queue=self.queue,
         )
-        self.set_status(render.status_retrying(str(error), retry_at))
+        if given_back:
+            self.set_status(render.status_retrying(str(error), retry_at))
+        else:
+            conclude(self.claimed.review_id, self.resources)
 
     def refuse_too_many_requests(self) -> None:
         if not self.claimed.comment:
@@ -263,6 +296,8 @@ class _Job:
             )
 
     def on_head(self, pull_request: PullRequest) -> None:
+        if self.claimed.head_sha not in ("", pull_request.head_sha):
+            self.end_mark(f"the head moved to {pull_request.head_sha[:7]}")
         self.head_sha = pull_request.head_sha
         outcome = claims.set_head(
             self.resources.database, self.claimed, pull_request.head_sha, pull_request.base_sha
@@ -276,8 +311,10 @@ class _Job:
     def on_size(self, estimated_tokens: int) -> None:
         self.check_claim()
         is_low = estimated_tokens > self.resources.settings.low_queue_tokens
-        if is_low and self.claimed.queue == HIGH:
-            claims.requeue(
+        # One that was known to be long and is here all the same has waited too long in `low`: it stays.
+        is_news = self.claimed.estimated_tokens <= self.resources.settings.low_queue_tokens
+        if is_low and is_news and self.claimed.queue == HIGH:
+            moved = claims.requeue(
                 self.resources.database,
                 self.claimed,
                 now=self.resources.now(),
@@ -286,6 +323,8 @@ class _Job:
                 estimated_tokens=estimated_tokens,
                 count_attempt=False,
             )
+            if not moved:
+                raise LlmCancelled("the review was called off before it was moved")
             self.set_status(render.status_queued(LOW, estimated_tokens))
             self.resources.publish(self.claimed.review_id, LOW)
             raise ReviewRequeued("moved to the queue low")
@@ -295,6 +334,7 @@ class _Job:
     def on_progress(self, done: int, chunks: int) -> None:
         self.check_claim()
         if time.monotonic() - self.status_at >= _STATUS_EVERY_S:
+            self.check_row()
             self.set_status(render.status_reading(done, chunks))
 
     def on_call(self, call: LlmCall) -> None:
@@ -306,6 +346,19 @@ class _Job:
 
     def check_claim(self) -> None:
         if self.observer.cancelled.is_set():
+            raise LlmCancelled("the review was called off")
+
+    def end_mark(self, reason: str) -> None:
+        """End the mark on a head that this review leaves for another."""
+        if self.status_id:
+            self.set_status(render.status_ended(reason))
+            self.status_id = ""
+            claims.set_status_id(self.resources.database, self.claimed, "")
+
+    def check_row(self) -> None:
+        """Stop if the review is not ours any more: somebody else may be writing on the pull request already."""
+        self.check_claim()
+        if not claims.is_current(self.resources.database, self.claimed):
             raise LlmCancelled("the review was called off")
 
     def set_status(self, status: Status) -> None:

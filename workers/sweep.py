@@ -25,7 +25,8 @@ log = structlog.get_logger(__name__)
 
 # Younger reviews have just been published by the receiver; older ones were lost on the way or wait their turn.
 _GRACE_S = 10.0
-_TELL_AFTER_S = 15.0
+# Longer than a worker needs to show the end itself, or both would post.
+_TELL_AFTER_S = 60.0
 # A review in `low` that has waited this long goes to `high`, so that a busy day cannot starve it.
 _PROMOTE_AFTER_S = 1800.0
 _PURGE_EVERY_S = 3600.0

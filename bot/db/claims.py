@@ -200,6 +200,7 @@ def requeue(
     queue: str | None = None,
     estimated_tokens: int | None = None,
     count_attempt: bool = True,
+    drop_result: bool = False,
 ) -> bool:
     """Give the review back to the queue; False if the claim was lost.
 
@@ -218,6 +219,8 @@ def requeue(
         values["queue"] = queue
     if estimated_tokens is not None:
         values["estimated_tokens"] = estimated_tokens
+    if drop_result:
+        values["result"] = None
     if not count_attempt:
         values["attempt"] = review.c.attempt - 1
     return _change(db, holds(claimed), **values)

@@ -1,5 +1,6 @@
 """Webhook requests as they arrived: stored before the forge gets an answer, found and replayed later."""
 
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -8,6 +9,7 @@ from sqlalchemy import Connection, Row, Select, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from bot.db.engine import Database
+from bot.db.prepared import Prepared
 from bot.db.tables import delivery
 from bot.events import Delivery
 
@@ -18,6 +20,7 @@ _INSERT = {
     .on_conflict_do_nothing(index_elements=_KEY)
     .returning(delivery.c.id),
 }
+_INSERT_DELIVERY = Prepared(_INSERT, tuple(column.name for column in delivery.c if column.name != "id"))
 # Payloads are up to 25 MB and lists do not show them.
 _WITHOUT_PAYLOAD: Final = tuple(column for column in delivery.c if column.name != "payload")
 
@@ -54,25 +57,24 @@ def insert_delivery(
 
     Called after `reviews.enqueue` it can name the review at once; on None roll the transaction back.
     """
-    delivery_id: int | None = connection.scalar(
-        _INSERT[connection.dialect.name],
-        {
-            "forge": new.forge,
-            "guid": new.guid,
-            "event": new.event,
-            "action": new.action,
-            "repository": new.repository,
-            "number": number,
-            "sender": new.sender,
-            "received_at": new.received_at,
-            "request_id": new.request_id,
-            "outcome": outcome,
-            "reason": reason,
-            "review_id": review_id,
-            "payload": new.payload,
-        },
-    )
-    return delivery_id
+    row = {
+        "forge": new.forge,
+        "guid": new.guid,
+        "event": new.event,
+        "action": new.action,
+        "repository": new.repository,
+        "number": number,
+        "sender": new.sender,
+        "received_at": new.received_at,
+        "request_id": new.request_id,
+        "outcome": outcome,
+        "reason": reason,
+        "review_id": review_id,
+        "payload": new.payload,
+    }
+    with closing(_INSERT_DELIVERY.run(connection, row)) as cursor:
+        inserted = cursor.fetchone()
+    return None if inserted is None else int(inserted[0])
 
 
 def set_outcome(

@@ -1,21 +1,28 @@
 """Open a database, run transactions on it, and say in one sentence what is wrong with it."""
 
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import IO, Final
 
 import sqlalchemy
 from sqlalchemy import Connection, Engine, event
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.engine.interfaces import DBAPIConnection
 
+try:
+    import fcntl
+except ImportError:  # not on Windows, where SQLite's own lock has to do
+    fcntl = None  # type: ignore[assignment] # see above
+
 CONNECT_TIMEOUT_S: Final = 5
 POOL_TIMEOUT_S: Final = 5
 # GitHub and GitLab give up on a webhook after 10 s: a writer that waits longer than this answers nobody.
 SQLITE_BUSY_TIMEOUT_S: Final = 5
 
+_TURN_POLL_S: Final = 0.0005
 _READ_ONLY: Final = "redline_read_only"
 
 
@@ -37,9 +44,10 @@ class Database:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._name = engine.url.render_as_string(hide_password=True)
-        # SQLite lets writers in one by one and has the others sleep and try again, in no order. Queueing the
-        # threads of this process here instead keeps the slowest of them from starving.
+        # SQLite lets writers in one by one and has the others sleep and try again, in no order and for up to a
+        # tenth of a second. Taking turns here instead, threads and processes, keeps the slowest from starving.
         self._turn = threading.Lock() if self.dialect == "sqlite" else None
+        self._turn_file: IO[bytes] | None = None
 
     @property
     def dialect(self) -> str:
@@ -64,9 +72,30 @@ class Database:
         if not self._turn.acquire(timeout=SQLITE_BUSY_TIMEOUT_S):
             raise DatabaseUnavailable(f"the database {self._name} is too busy: no turn to write within 5 s")
         try:
-            yield
+            with self._process_turn():
+                yield
         finally:
             self._turn.release()
+
+    @contextmanager
+    def _process_turn(self) -> Iterator[None]:
+        file = sqlite_file(self._engine.url)
+        if fcntl is None or file is None or not file.parent.is_dir():
+            yield  # SQLite's own lock decides, as it does in any case
+            return
+        if self._turn_file is None:
+            self._turn_file = file.with_name(f"{file.name}.turn").open("wb")
+        until = time.monotonic() + SQLITE_BUSY_TIMEOUT_S
+        while not _try_lock(self._turn_file):
+            if time.monotonic() > until:
+                raise DatabaseUnavailable(
+                    f"the database {self._name} is too busy: no turn to write within 5 s"
+                )
+            time.sleep(_TURN_POLL_S)
+        try:
+            yield
+        finally:
+            fcntl.flock(self._turn_file, fcntl.LOCK_UN)
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
@@ -77,6 +106,9 @@ class Database:
     def close(self) -> None:
         """Close the pooled connections."""
         self._engine.dispose()
+        if self._turn_file is not None:
+            self._turn_file.close()
+            self._turn_file = None
 
 
 def open_database(url: str) -> Database:
@@ -95,6 +127,8 @@ def create_engine(url: str, *, foreign_keys: bool = True) -> Engine:
             pool_size=10,
             max_overflow=20,
             pool_timeout=POOL_TIMEOUT_S,
+            # Every use of a connection ends in COMMIT or ROLLBACK of its own.
+            pool_reset_on_return=None,
             connect_args={"isolation_level": None, "timeout": SQLITE_BUSY_TIMEOUT_S},
         )
         event.listen(engine, "connect", _set_pragmas_with_keys if foreign_keys else _set_pragmas)
@@ -177,6 +211,14 @@ def translate_errors(name: str) -> Iterator[None]:
     except sqlalchemy.exc.StatementError as error:
         # A value that our own types refused, such as a time without a zone: the caller's mistake, as it is.
         raise (error.orig or error) from None
+
+
+def _try_lock(file: IO[bytes]) -> bool:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def _is_missing_schema(error: sqlalchemy.exc.DBAPIError) -> bool:

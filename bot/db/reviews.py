@@ -4,6 +4,7 @@ A review is `queued → running → done | skipped | failed`, or `superseded` wh
 has the part from `queued` to the end, `lookups` reads them.
 """
 
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -13,7 +14,8 @@ from sqlalchemy import ColumnElement, Connection, Row, and_, bindparam, or_, sel
 from sqlalchemy.dialects import postgresql, sqlite
 
 from bot.db.locks import lock_until_commit
-from bot.db.tables import ReviewState, review
+from bot.db.prepared import Prepared
+from bot.db.tables import IS_QUEUED, IS_RUNNING, ReviewState, review
 from bot.events import CommentRef, PullRequestRef
 
 TRIGGER_AUTO: Final = "auto"
@@ -25,10 +27,17 @@ _INSERT = {
     .on_conflict_do_nothing(index_elements=_KEY)
     .returning(review.c.id),
 }
-_UNFINISHED = review.c.state.in_((ReviewState.QUEUED, ReviewState.RUNNING))
+_INSERT_REVIEW = Prepared(
+    _INSERT,
+    (
+        *_KEY,
+        *("state", "queue", "estimated_tokens", "requested_by", "comment_kind", "comment_id", "full"),
+        *("received_at", "queued_at"),
+    ),
+)
+_UNFINISHED = or_(IS_QUEUED, IS_RUNNING)
 # What a review that waits, or has ended, must not have: its worker's claim.
 UNCLAIMED: Final[dict[str, Any]] = {"lease_until": None, "lease_token": None, "not_before": None}
-# Built once, as every push needs it: building a statement takes SQLAlchemy longer than running it.
 _SUPERSEDE = (
     update(review)
     .where(
@@ -42,6 +51,10 @@ _SUPERSEDE = (
     .values(
         state=ReviewState.SUPERSEDED, reason=bindparam("because"), finished_at=bindparam("at"), **UNCLAIMED
     )
+)
+_SUPERSEDE_REVIEWS = Prepared(
+    {"sqlite": _SUPERSEDE, "postgresql": _SUPERSEDE},
+    ("of_forge", "of_repository", "of_number", "except_head", "because", "at"),
 )
 
 
@@ -97,9 +110,10 @@ def enqueue(connection: Connection, new: NewReview) -> Enqueued:
             "trigger": new.trigger,
             "state": ReviewState.QUEUED,
         }
-        review_id = connection.scalar(_INSERT[connection.dialect.name], row)
-        if review_id is not None:
-            return Enqueued(review_id=review_id, outcome=EnqueueOutcome.QUEUED)
+        with closing(_INSERT_REVIEW.run(connection, row)) as cursor:
+            inserted = cursor.fetchone()
+        if inserted is not None:
+            return Enqueued(review_id=inserted[0], outcome=EnqueueOutcome.QUEUED)
         existing = connection.execute(
             select(review.c.id, review.c.state)
             .where(of_pull_request(ref), review.c.head_sha == new.head_sha, review.c.trigger == new.trigger)
@@ -127,7 +141,7 @@ def _find_requested(connection: Connection, new: NewReview) -> Row[int, str] | N
 
 
 def _queue_again(connection: Connection, review_id: int, new: NewReview) -> None:
-    # status_id, result and what was posted stay: they are facts about the forge and the model's work.
+    # status_id and what was posted stay: they are facts about the forge. The result may be of another base.
     connection.execute(
         update(review)
         .where(review.c.id == review_id)
@@ -136,6 +150,7 @@ def _queue_again(connection: Connection, review_id: int, new: NewReview) -> None
             **UNCLAIMED,
             state=ReviewState.QUEUED,
             reason="",
+            result=None,
             attempt=0,
             published_at=None,
             claimed_at=None,
@@ -186,7 +201,8 @@ def _supersede(
         "because": reason,
         "at": now,
     }
-    return connection.execute(_SUPERSEDE, parameters).rowcount
+    with closing(_SUPERSEDE_REVIEWS.run(connection, parameters)) as cursor:
+        return int(cursor.rowcount)
 
 
 def withdraw(connection: Connection, ref: PullRequestRef, reason: str, now: datetime) -> int:

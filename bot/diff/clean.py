@@ -138,17 +138,12 @@ def _classify_text(file: FileDiff) -> Rule | None:
         # A marker that the pull request itself puts into an existing file would be a way to avoid the review.
         sign = "+" if file.status is FileStatus.ADDED else "-" if file.status is FileStatus.REMOVED else " "
         top = "\n".join(first.body.split("\n", _MARKER_LINES + 1)[: _MARKER_LINES + 1])
-        if any(marker[1] == sign for marker in _GENERATED_MARKER.finditer(top)):
+        if "generated" in top.lower() and any(found[1] == sign for found in _GENERATED_MARKER.finditer(top)):
             return Rule.GENERATED
-    return Rule.MINIFIED if _is_minified(file.hunks) and _extension(file.path) not in _PROSE else None
-
-
-def _is_minified(hunks: Sequence[Hunk]) -> bool:
-    # No hunk has fewer lines than on one side, so most files need no counting.
-    if all(len(hunk.body) <= _MINIFIED_MEAN_LENGTH * max(hunk.old_count, hunk.new_count) for hunk in hunks):
-        return False
-    lines = sum(hunk.body.count("\n") for hunk in hunks)
-    return sum(len(hunk.body) for hunk in hunks) > _MINIFIED_MEAN_LENGTH * lines
+    characters = sum([len(hunk.body) for hunk in file.hunks])
+    if characters > _MINIFIED_MEAN_LENGTH * sum([hunk.line_count for hunk in file.hunks]):
+        return None if _extension(file.path) in _PROSE else Rule.MINIFIED
+    return None
 
 
 def _describe(file: FileDiff, rule: Rule) -> str:

@@ -12,67 +12,16 @@ from bot.diff.rules import Rule
 
 _BLANK = " \t\r"
 # Changed lines that are not blank, and whatever stands between two unchanged lines.
-_REMOVED_CODE = re.compile(r"\n-([ \t\r]*[^ \t\r\n].*)")
-_ADDED_CODE = re.compile(r"\n\+([ \t\r]*[^ \t\r\n].*)")
+_REMOVED_CODE = re.compile(r"\n-([ \t\r]*+[^\n]++)")
+_ADDED_CODE = re.compile(r"\n\+([ \t\r]*+[^\n]++)")
 _GROUP = re.compile(r"(?:\n[-+\\].*+)++")
 # Languages in which the parser of the language ignores indentation.
-_FREE_INDENTATION = frozenset(
-    [
-        "c",
-        "h",
-        "cc",
-        "cpp",
-        "cxx",
-        "hh",
-        "hpp",
-        "m",
-        "mm",
-        "java",
-        "kt",
-        "kts",
-        "groovy",
-        "go",
-        "rs",
-        "cs",
-        "js",
-        "jsx",
-        "mjs",
-        "cjs",
-        "ts",
-        "tsx",
-        "swift",
-        "dart",
-        "php",
-        "css",
-        "scss",
-        "less",
-        "json",
-        "proto",
-        "sql",
-    ]
+_FREE_INDENTATION = re.compile(
+    "c|h|cc|cpp|cxx|hh|hpp|m|mm|java|kt|kts|groovy|go|rs|cs"
+    "|js|jsx|mjs|cjs|ts|tsx|swift|dart|php|css|scss|less|json|proto|sql"
 )
 # Languages in which indentation has meaning, or may have, but space at the end of a line has not.
-_FREE_LINE_END = frozenset(
-    [
-        "py",
-        "pyi",
-        "yaml",
-        "yml",
-        "toml",
-        "rb",
-        "ex",
-        "exs",
-        "hs",
-        "nim",
-        "scala",
-        "lua",
-        "jl",
-        "r",
-        "html",
-        "vue",
-        "xml",
-    ]
-)
+_FREE_LINE_END = re.compile("py|pyi|yaml|yml|toml|rb|ex|exs|hs|nim|scala|lua|jl|r|html|vue|xml")
 # White space inside these belongs to a value, not to the layout.
 _QUOTE = re.compile("['\"`]")
 _LONG_STRINGS = ("`", '"""', "'''", "<<", 'r#"', 'R"', '@"')
@@ -98,7 +47,8 @@ _IMPORT_LINES = {extension: re.compile(pattern) for extension, pattern in _IMPOR
 
 def classify_hunk(hunk: Hunk, extension: str) -> Rule | None:
     """Tell why a hunk is not reviewed, None if it is; `extension` is in lower case and without a dot."""
-    removed, added = _REMOVED_CODE.search(hunk.body), _ADDED_CODE.search(hunk.body)
+    removed = _REMOVED_CODE.search(hunk.body) if hunk.unchanged_count < hunk.old_count else None
+    added = _ADDED_CODE.search(hunk.body) if hunk.unchanged_count < hunk.new_count else None
     if removed is None and added is None:
         return Rule.BLANK_LINES
     if removed is None or added is None:
@@ -115,24 +65,35 @@ def classify_hunk(hunk: Hunk, extension: str) -> Rule | None:
 def _is_layout(hunk: Hunk, extension: str) -> bool:
     """Compare what stands between two unchanged lines, so that a moved line is not a layout change."""
     # The quick look first: `split` lets more pass than the rule does.
-    if not all(_is_same(group, str.split) for group in _GROUP.finditer(hunk.body)):
+    if not _is_same(hunk.body, str.split):
         return False
-    free = extension in _FREE_INDENTATION and not any(mark in hunk.body for mark in _LONG_STRINGS)
-    groups = _GROUP.finditer(hunk.body)
-    return all(_is_same(group, lambda line: _without_layout(line, extension, free)) for group in groups)
+    read = _reader(hunk, extension)
+    return all(_is_same(group, read) for group in _GROUP.findall(hunk.body))
 
 
-def _is_same(group: re.Match[str], read: Callable[[str], object]) -> bool:
-    removed, added = _REMOVED_CODE.findall(group[0]), _ADDED_CODE.findall(group[0])
+def _reader(hunk: Hunk, extension: str) -> Callable[[str], str]:
+    """Choose how much white space may be left out of a line, all of it unless it is in a value."""
+    if _FREE_INDENTATION.fullmatch(extension) and not any(mark in hunk.body for mark in _LONG_STRINGS):
+        return _without_layout
+    return _without_end if _FREE_LINE_END.fullmatch(extension) else str
+
+
+def _is_same(body: str, read: Callable[[str], object]) -> bool:
+    removed, added = _REMOVED_CODE.findall(body), _ADDED_CODE.findall(body)
     return len(removed) == len(added) and list(map(read, removed)) == list(map(read, added))
 
 
-def _without_layout(line: str, extension: str, free: bool) -> str:
-    bare = line.strip(_BLANK) if free else line.rstrip(" \t") if extension in _FREE_LINE_END else line
+def _without_layout(line: str) -> str:
+    bare = line.strip(_BLANK)
     if bare.endswith("\\"):
         # A space after it would undo the continuation of the line.
         return line
-    return _RUN.sub(" ", bare) if free and not _QUOTE.search(bare) else bare
+    return bare if _QUOTE.search(bare) else _RUN.sub(" ", bare)
+
+
+def _without_end(line: str) -> str:
+    bare = line.rstrip(" \t")
+    return line if bare.endswith("\\") else bare
 
 
 def _is_import_order(hunk: Hunk, pattern: re.Pattern[str]) -> bool:

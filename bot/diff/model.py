@@ -83,8 +83,14 @@ class Hunk(NamedTuple):
     old_count: int
     new_start: int
     new_count: int
+    unchanged_count: int
     header: str
     body: str
+
+    @property
+    def line_count(self) -> int:
+        """Count the lines, those of both sides once."""
+        return self.old_count + self.new_count - self.unchanged_count
 
     @property
     def section(self) -> str:

@@ -11,10 +11,8 @@ from bot.diff.header import FileHeader, read_common_header, read_git_header, rea
 from bot.diff.model import Diff, FileDiff, FileStatus, Hunk
 from bot.diff.paths import PathSyntaxError
 
-# The header, and then all lines that could belong to the hunk.
-_HUNK = re.compile(
-    r"(@@ -([0-9]{1,9})(?:,([0-9]{1,9}))? \+([0-9]{1,9})(?:,([0-9]{1,9}))? @@.*+)(?:\n[ +-].*+)*+"
-)
+_HUNK = re.compile(r"@@ -([0-9]{1,9})(?:,([0-9]{1,9}))? \+([0-9]{1,9})(?:,([0-9]{1,9}))? @@.*")
+_NO_LINE_OF_A_HUNK = re.compile(r"\n[^ +-]")
 # What `git show`, `git log -p` and `git format-patch` write before the first file.
 _PREAMBLE = re.compile(r"commit [0-9a-f]{40}|From [0-9a-f]{40} ")
 _PLAIN_FILE = re.compile("--- |diff -[rNu]")
@@ -115,20 +113,21 @@ class _Parser:
         return header
 
     def read_hunks(self, old_path: str, new_path: str, status: FileStatus) -> tuple[Hunk, ...]:
+        text = self.text
         hunks: list[Hunk] = []
         old_next = new_next = 1
-        while self.text.startswith("@", self.at):
+        while text.startswith("@", self.at):
             start = self.at
-            match = _HUNK.match(self.text, start)
+            match = _HUNK.match(text, start)
             if match is None:
-                line = self.text[start : self.text.index("\n", start)]
+                line = text[start : text.index("\n", start)]
                 raise self.error(f"{line[:80]!r} is not a hunk header like '@@ -1,2 +1,3 @@'")
-            header, old_first, old_length, new_first, new_length = match.groups()
+            old_first, old_length, new_first, new_length = match.groups()
             old_start, new_start = int(old_first), int(new_first)
             # A count that is not written is 1.
             old_count = 1 if old_length is None else int(old_length)
             new_count = 1 if new_length is None else int(new_length)
-            end = self._find_end(match.end(1), match.end(), old_count, new_count)
+            end, unchanged_count = self._find_end(match.end(), old_count, new_count)
             hunks.append(
                 Hunk(
                     old_path=old_path,
@@ -137,8 +136,9 @@ class _Parser:
                     old_count=old_count,
                     new_start=new_start,
                     new_count=new_count,
-                    header=header,
-                    body=self.text[match.end(1) : end],
+                    unchanged_count=unchanged_count,
+                    header=match[0],
+                    body=text[match.end() : end],
                 )
             )
             self.at = end + 1
@@ -153,23 +153,24 @@ class _Parser:
             old_next, new_next = old_start + old_count, new_start + new_count
         return tuple(hunks)
 
-    def _find_end(self, start: int, end: int, old_count: int, new_count: int) -> int:
-        """Find the newline that ends a hunk; `start` is the one before its first line.
+    def _find_end(self, start: int, old_count: int, new_count: int) -> tuple[int, int]:
+        """Find the newline that ends a hunk, and count unchanged lines; `start` is the newline before it.
 
-        It is `end`, where no line of a hunk follows, if that adds up; if not, walk line by line.
+        Cut where no line of a hunk follows; if that does not add up, walk line by line.
         """
         text = self.text
+        follower = _NO_LINE_OF_A_HUNK.search(text, start)
+        end = follower.start() if follower else len(text) - 1
         count = text.count("\n", start, end)
-        if (
-            count - text.count("\n+", start, end) == old_count
-            and count - text.count("\n-", start, end) == new_count
-            and not text.startswith("\\", end + 1)
-        ):
-            return end
+        added = text.count("\n+", start, end)
+        removed = text.count("\n-", start, end) if added < count else 0
+        if (count - added, count - removed) == (old_count, new_count) and not text.startswith("\\", end + 1):
+            return end, count - added - removed
         return self._walk(start, old_count, new_count)
 
-    def _walk(self, end: int, old_left: int, new_left: int) -> int:
+    def _walk(self, end: int, old_left: int, new_left: int) -> tuple[int, int]:
         text = self.text
+        unchanged = 0
         previous = ""
         while (at := end + 1) < len(text):
             sign = text[at]
@@ -183,6 +184,7 @@ class _Parser:
             elif sign in " +-\n":
                 old_left -= sign != "+"
                 new_left -= sign != "-"
+                unchanged += sign in " \n"
             else:
                 raise self.error(f"the hunk is not complete: {_count(old_left, new_left)} missing here", at)
             if old_left < 0 or new_left < 0:
@@ -191,7 +193,7 @@ class _Parser:
             end = text.index("\n", at)
         if old_left or new_left:
             raise self.error(f"the diff ends inside a hunk: {_count(old_left, new_left)} missing", at)
-        return end
+        return end, unchanged
 
     def describe_stray_line(self) -> str:
         line = self.text[self.at : self.text.index("\n", self.at)]

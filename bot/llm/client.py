@@ -143,7 +143,7 @@ class OpenAiLlm:
         except openai.APIStatusError as error:
             raise classify_status(error, self._model) from error
         except openai.APIConnectionError as error:
-            raise _away(error) from error
+            raise _away(error, self._base_url) from error
         try:
             served = {card["id"]: card for card in response.json()["data"]}
         except (ValueError, KeyError, TypeError) as error:
@@ -229,17 +229,15 @@ class OpenAiLlm:
             except openai.APIStatusError as error:
                 raise classify_status(error, model) from error
             except openai.APIConnectionError as error:
-                raise _away(error) from error
+                raise _away(error, self._base_url) from error
             async with stream:
                 return await read_stream(stream, sent_at)
 
 
-def _away(error: openai.APIConnectionError) -> AttemptFailed:
-    if isinstance(error, openai.APITimeoutError):
-        return AttemptFailed("the engine cannot be reached (no connection in time): see REDLINE_LLM_BASE_URL")
-    return AttemptFailed(
-        f"the engine cannot be reached ({error.__cause__ or error}): see REDLINE_LLM_BASE_URL"
-    )
+def _away(error: openai.APIConnectionError, base_url: str) -> AttemptFailed:
+    is_timeout = isinstance(error, openai.APITimeoutError)
+    cause = "no connection in time" if is_timeout else error.__cause__ or error
+    return AttemptFailed(f"the engine at {base_url} cannot be reached ({cause}): see REDLINE_LLM_BASE_URL")
 
 
 def _judge_runaway(reading: Reading) -> str:

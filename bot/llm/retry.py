@@ -38,7 +38,7 @@ async def retry(attempt: Callable[[int], Awaitable[_T]], deadline: float, pause_
             wait = failure.retry_after_s or pause_s * secrets.SystemRandom().uniform(0.5, 1)
             pause_s = min(pause_s * 2, _LONGEST_PAUSE_S)
             if faults > _ENGINE_FAULTS_ALLOWED or time.monotonic() + wait >= deadline:
-                times = "" if number == 1 else f", {number} times"
+                times = "" if number == 1 else f" (tried {number} times)"
                 raise LlmUnavailable(f"{failure}{times}") from failure
             _log.warning("llm_attempt_failed", attempt=number, reason=str(failure), wait_s=round(wait, 3))
             await asyncio.sleep(wait)

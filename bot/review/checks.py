@@ -1,6 +1,8 @@
 """Whether a review should happen at all, decided by what the forge says now."""
 
-from bot.forges.base import Forge, PullRequest
+from contextlib import suppress
+
+from bot.forges.base import Forge, ForgeError, PullRequest
 from bot.review.result import ReviewRequest, ReviewSkipped, ReviewSuperseded
 
 
@@ -13,7 +15,9 @@ def check(request: ReviewRequest, forge: Forge) -> PullRequest:
         # By the permission check alone: what the payload says of an author's association is no authorization.
         if not forge.may_write(request.ref.repository, request.requested_by):
             raise ReviewSkipped(f"{request.requested_by} has no write access to {request.ref.repository}")
-        forge.acknowledge(request.ref, request.comment)
+        # A courtesy: that it failed, or that the comment is gone, must not cost the review.
+        with suppress(ForgeError):
+            forge.acknowledge(request.ref, request.comment)
     pull_request = forge.get_pull_request(request.ref)
     if not pull_request.is_open:
         raise ReviewSkipped("the pull request is closed")
@@ -22,5 +26,7 @@ def check(request: ReviewRequest, forge: Forge) -> PullRequest:
         if pull_request.is_draft:
             raise ReviewSkipped("the pull request is a draft")
         if request.head_sha and pull_request.head_sha != request.head_sha:
-            raise ReviewSuperseded(f"the head moved to {pull_request.head_sha[:7]}")
+            raise ReviewSuperseded(
+                f"the head moved to {pull_request.head_sha[:7]}", head_sha=pull_request.head_sha
+            )
     return pull_request

@@ -9,7 +9,7 @@ _BACKTICKS = re.compile(r"`+")
 # A mention or a reference is a sign directly before a word; a zero-width space between them ends its meaning
 # and cannot be seen.
 _MENTION = re.compile(r"@(?=[A-Za-z0-9_])")
-_REFERENCE = re.compile(r"(?<![&\w])([#!])(?=\d)|(GH)(?=-\d)", re.IGNORECASE)
+_REFERENCE = re.compile(r"(?<!&)([#!])(?=\d)|(GH)(?=-\d)", re.IGNORECASE)
 # GitHub makes links of bare addresses too: https://github.github.com/gfm/#autolinks-extension-
 _BARE_LINK = re.compile(r"(https?|ftp|mailto|www)([:.])(?=\S)", re.IGNORECASE)
 _INDENTATION = re.compile(r"(?m)^[^\S\n]+")
@@ -28,7 +28,8 @@ def defuse(text: str) -> str:
     position = 0
     for span in _CODE_SPAN.finditer(text):
         pieces.append(_defuse_prose(text[position : span.start()]))
-        pieces.append(_code_span(span[2]))
+        # On one line: a code span ends at a blank line, and what came after would be prose again.
+        pieces.append(inline_code(span[2]))
         position = span.end()
     pieces.append(_defuse_prose(text[position:]))
     # Lines starting with "/" are commands on GitLab wherever they stand, so this looks at the whole.

@@ -13,7 +13,7 @@ from bot.diff.chunk import chunk_files
 from bot.diff.clean import clean_diff
 from bot.diff.parse import parse_diff
 from bot.forges.base import FetchedDiff, Forge
-from bot.llm.base import Llm, LlmRefused, LlmUnavailable
+from bot.llm.base import Llm, LlmDeadlineExceeded, LlmRefused, LlmUnavailable
 from bot.review.ask import HIGH_PRIORITY, LOW_PRIORITY, Subject, ask_chunks
 from bot.review.checks import check
 from bot.review.choose import choose
@@ -21,7 +21,7 @@ from bot.review.cover import cover
 from bot.review.observer import Observer
 from bot.review.place import place_findings
 from bot.review.result import ReviewOptions, ReviewRequest, ReviewResult
-from bot.review.secrets import redact
+from bot.review.secrets import redact_diff, redact_text
 
 Clock = Callable[[], float]
 
@@ -52,8 +52,8 @@ def run_review(
     fetched = forge.get_diff(pull_request)
     fetch_ms = (clock() - started) * 1000
     subject = Subject(
-        title=pull_request.title,
-        description=pull_request.body,
+        title=redact_text(pull_request.title),
+        description=redact_text(pull_request.body),
         head_sha=pull_request.head_sha,
         base_sha=pull_request.base_sha,
         reference=request.reference,
@@ -82,11 +82,11 @@ def review_diff(
 ) -> ReviewResult:
     """Review a diff, wherever it came from. Raises DiffSyntaxError, LlmError and ReviewStopped.
 
-    Unless it is the final attempt, an engine that was unavailable for a part of the diff fails the whole.
+    Unless it is the final attempt, an engine that was down or too slow for a part of the diff fails the whole.
     """
     observer = observer or Observer()
     started = clock()
-    cleaned = clean_diff(parse_diff(redact(fetched.data)))
+    cleaned = clean_diff(redact_diff(parse_diff(fetched.data)))
     clean_ms = (clock() - started) * 1000
     budget = (
         _chunk_budget(llm, options, clock) if cleaned.kept else 0
@@ -102,7 +102,7 @@ def review_diff(
         chunks, subject, llm=llm, options=options, priority=priority, observer=observer, clock=clock
     )
     for answer in asked.answers:
-        if isinstance(answer.error, LlmUnavailable) and not final_attempt:
+        if isinstance(answer.error, LlmUnavailable | LlmDeadlineExceeded) and not final_attempt:
             raise answer.error
     findings, dropped = place_findings(asked.answers)
     return ReviewResult(

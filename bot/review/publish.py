@@ -35,12 +35,14 @@ def publish_review(
     queue: str,
     elapsed_ms: Callable[[], float],
     known: Collection[str] = (),
+    before_write: Callable[[], None] = lambda: None,
 ) -> Published:
     """Post what is not there yet: one review with the new inline comments, then the summary.
 
     `known` are fingerprints that were posted before: they are not posted again even if somebody has deleted
-    the comment since. `elapsed_ms` tells the time since the review was received. Safe to repeat after a crash
-    or an unclear answer, since the forge is read before anything is sent. Raises ReviewSuperseded if the head
+    the comment since. `elapsed_ms` tells the time since the review was received. `before_write` may raise to
+    stop: it is called before each write. Safe to repeat after a crash or an unclear answer, since the forge is
+    read before anything is sent. Raises ReviewSuperseded if the head
     has moved, ReviewSkipped if the pull request is closed, and ForgeError.
     """
     started_ms = elapsed_ms()
@@ -48,7 +50,9 @@ def publish_review(
     if not pull_request.is_open:
         raise ReviewSkipped("the pull request was closed while it was being reviewed")
     if pull_request.head_sha != result.head_sha:
-        raise ReviewSuperseded(f"the head moved to {pull_request.head_sha[:7]}")
+        raise ReviewSuperseded(
+            f"the head moved to {pull_request.head_sha[:7]}", head_sha=pull_request.head_sha
+        )
 
     standing = _read_standing(forge.list_own_comments(request.ref))
     review_id = standing.reviews.get(request.reference, "")
@@ -59,10 +63,12 @@ def publish_review(
         fresh = new_findings(result.findings, {*standing.findings, *known})
         posted, repeated = len(fresh), len(result.placed) - len(fresh)
         try:
+            before_write()
             review_id = _post_review(request, result, fresh, forge) if fresh else ""
         except PlaceRejected:
             posted, result = 0, _demote(forge, request, result, fresh)
 
+    before_write()
     text = render.summary(pull_request, result, queue=queue, total_ms=elapsed_ms(), repeated=repeated)
     summary_id = put_summary(request, text, forge=forge, standing_id=standing.summary_id)
     ids = _read_standing(forge.list_own_comments(request.ref)).findings if posted else {}
@@ -123,7 +129,7 @@ def _demote(
     """Move findings whose places the forge refused into the summary, unless the head moved under them."""
     now = forge.get_pull_request(request.ref)
     if now.head_sha != result.head_sha:
-        raise ReviewSuperseded(f"the head moved to {now.head_sha[:7]}")
+        raise ReviewSuperseded(f"the head moved to {now.head_sha[:7]}", head_sha=now.head_sha)
     refused = {finding.fingerprint for finding in fresh}
     return replace(
         result,

@@ -92,7 +92,7 @@ class LlmCall:
 class ReviewResult:
     """Everything that is known after the model has answered, and all that publishing needs.
 
-    Times are milliseconds on a monotonic clock. `first_call` and `tokens_per_s` describe the engine:
+    Times are milliseconds on a monotonic clock. `ttft_ms` and `tokens_per_s` describe the engine:
     time to first token of the first call, and completion tokens over generation time of all calls.
     `dropped` counts remarks that were unusable: without evidence, empty advice, or malformed.
     """
@@ -171,7 +171,11 @@ class ReviewSkipped(ReviewStopped):
 
 
 class ReviewSuperseded(ReviewStopped):
-    """A newer head arrived, so this one is no longer worth finishing."""
+    """Another head is on the forge, so this one is no longer worth finishing; `head_sha` is that head."""
+
+    def __init__(self, message: str, *, head_sha: str) -> None:
+        super().__init__(message)
+        self.head_sha = head_sha
 
 
 class ReviewRequeued(ReviewStopped):

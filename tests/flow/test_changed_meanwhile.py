@@ -105,3 +105,33 @@ def test_retargeting_reviews_the_other_diff(world: World) -> None:
 
     assert [each.trigger for each in world.reviews()] == ["retarget:next", "auto"]
     assert all(each.state is ReviewState.DONE for each in world.reviews())
+
+
+def test_a_push_that_arrives_late_does_not_hide_the_newest_head(world: World) -> None:
+    """The older push is delivered after the newer one: the head on the forge is what gets reviewed."""
+    world.llm.answer_with(lambda _request: [finding()])
+    pull = world.open_pull_request()
+    first = world.github.deliveries[-1]
+    head = pull.push({"app.py": UNSAFE_APP + "\n\nX = 1\n"})
+    world.forget_deliveries()
+    world.github.redeliver(first.guid)
+    world.run()
+
+    assert {each.commit_id for each in pull.state.comments} == {head}
+    assert pull.status[0] == "success"
+
+
+def test_a_request_on_a_draft_reads_the_head_that_was_pushed_meanwhile(world: World) -> None:
+    pull = world.open_pull_request(draft=True)
+    pull.comment("/review")
+
+    def push_then_answer(_request: object) -> list[dict[str, object]]:
+        if len(world.llm.requests) == 1:
+            pull.push({"app.py": UNSAFE_APP + "\n\nX = 1\n"})
+        return [finding()]
+
+    world.llm.answer_with(push_then_answer)
+    world.run()
+
+    assert pull.inline == ["app.py:6 RIGHT"]
+    assert {each.commit_id for each in pull.state.comments} == {pull.state.head_sha}

@@ -215,3 +215,52 @@ def test_an_end_that_could_not_be_shown_is_shown_later(world: World) -> None:
     world.sweep(after_s=60)
     assert pull.review.told_at is not None
     assert pull.status[0] == "success"
+
+
+def test_a_reaction_that_is_refused_does_not_cost_the_review(world: World) -> None:
+    world.llm.will_say([finding()])
+    pull = world.open_pull_request(draft=True)
+    world.github.fail(
+        "POST", r"/reactions$", status=403, body={"message": "Resource not accessible by integration"}
+    )
+    pull.comment("/review")
+    world.run()
+
+    assert pull.inline == ["app.py:6 RIGHT"]
+
+
+def test_an_old_failure_does_not_replace_a_newer_summary(world: World) -> None:
+    pull = world.open_pull_request()
+    world.llm.fail(404)
+    world.github.fail("GET", r"/issues/\d+/comments", status=502, times=3)
+    world.step()
+    assert pull.review.state is ReviewState.FAILED
+    assert pull.review.told_at is None
+    pull.comment("/review")
+    world.run()
+    world.sweep(after_s=120)
+    world.run()
+
+    assert pull.summary.startswith("**No issues found")
+
+
+def test_a_status_whose_answer_was_lost_still_ends(world: World) -> None:
+    pull = world.open_pull_request()
+    world.github.fail("POST", r"/statuses/", status=502, after_storing=True)
+    world.run()
+
+    assert pull.status[0] == "success"
+
+
+def test_an_engine_that_is_too_slow_for_a_part_is_asked_again_later(world: World) -> None:
+    pull = world.open_pull_request(
+        {"long.py": "".join(f"value_{n} = compute({n}) + 1\n" for n in range(900))}
+    )
+    world.llm.hang(after_chunks=0)
+    world.run()
+    assert pull.review.state is ReviewState.QUEUED
+    assert "did not" in pull.review.reason or "within" in pull.review.reason
+
+    world.sweep(after_s=60)
+    world.run()
+    assert pull.summary.startswith("**No issues found in 1 of 1 file**")

@@ -116,3 +116,13 @@ def test_a_diff_that_github_will_not_give_whole_is_read_file_by_file(world: Worl
     world.run()
 
     assert "301 of 301 files" in pull.summary
+
+
+def test_a_long_review_that_waited_too_long_is_read_in_high(world: World) -> None:
+    pull = world.open_pull_request({"long.py": long_source("value", 700)})
+    world.queue.clear()
+    world.sweep(after_s=2000)
+    assert world.queue == [(pull.review.review_id, "high")]
+    world.run()
+
+    assert pull.review.state is ReviewState.DONE

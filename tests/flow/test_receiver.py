@@ -160,7 +160,7 @@ def test_two_deliveries_of_the_same_id_at_once_are_one_review(world: World) -> N
 
     world.open_pull_request()
     world.run()
-    delivery = world.github.deliveries[-1]
+    delivery = next(each for each in world.github.deliveries if each.event == "pull_request")
     body = json.loads(delivery.body)
     body["pull_request"]["head"]["sha"] = "f" * 40
     body["number"] = body["pull_request"]["number"] = 99

@@ -16,6 +16,6 @@ def test_generated_diffs_are_the_same_every_time_and_parse_to_the_byte():
 
 
 def test_parsing_with_cleaning_is_faster_than_unidiffs_parsing():
-    ours, theirs = measure(generate_diff(500_000), runs=3)
-    # Five times is the aim, measured by `python -m deploy.bench.diffs`; half of it allows for a busy machine.
-    assert ours.megabytes_per_s > 2.5 * theirs.megabytes_per_s
+    ours, theirs = measure(generate_diff(1_000_000), runs=5)
+    # Five times is the aim, measured by `python -m deploy.bench.diffs`; the rest allows for a busy machine.
+    assert ours.megabytes_per_s > 3 * theirs.megabytes_per_s

@@ -217,6 +217,7 @@ HUNK = "@@ -1,2 +1,2 @@\n a\n-b\n+c\n"
         (HEADER + "@@ -1,2 +1 @@\n-a\n\\ No newline at end of file\n-b\n+c\n", 7, "last line of its side"),
         (HEADER + "@@ -1 +1 @@\n-a\n+b\n\\No newline\n", 8, "marker|found"),
         (HEADER.replace("+++ b/app.py", "+++ b/other.py") + HUNK, 1, "different files"),
+        (HEADER.replace("--- a/app.py", "--- a/other.py") + HUNK, 1, "different files"),
         ("diff --git a/x b/x\n--- a/x\n" + HUNK, 1, r"needs a '\+\+\+' line"),
         ("diff --git a/x b/y\n", 1, "cannot tell the file's name"),
         ('diff --git "a/\\z" "b/\\z"\n', 1, "unknown escape"),

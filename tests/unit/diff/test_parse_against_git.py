@@ -193,6 +193,9 @@ def test_numbers_are_those_of_the_two_versions_and_no_change_is_missing(reposito
 
     for file in diff.files:
         versions = {Side.OLD: change.old.get(file.old_path), Side.NEW: change.new.get(file.new_path)}
+        for hunk in file.hunks:
+            kinds = [line.kind for line in hunk.lines]
+            assert (kinds.count(LineKind.CONTEXT), len(kinds)) == (hunk.unchanged_count, hunk.line_count)
         for line in (line for hunk in file.hunks for line in hunk.lines):
             for side, version in versions.items():
                 if line.exists_on(side):
@@ -213,14 +216,20 @@ def test_numbers_are_those_of_the_two_versions_and_no_change_is_missing(reposito
 @given(change=changes(), quote=st.booleans())
 def test_common_headers_are_read_at_once_as_they_are_line_by_line(repository, change, quote):
     text = git_diff(repository, change, quote=quote).decode("utf-8", "surrogateescape")
-    starts = [at for at in range(len(text)) if text.startswith("diff --git ", at) and text[at - 1 : at] in ("", "\n")]
+    starts = [
+        at
+        for at in range(len(text))
+        if text.startswith("diff --git ", at) and text[at - 1 : at] in ("", "\n")
+    ]
     for start in starts:
         at_once = read_common_header(text, start)
         assert at_once is None or at_once == read_git_header(text, start)
 
 
 def test_the_most_common_header_is_read_at_once():
-    text = "diff --git a/a b/x.py b/a b/x.py\nindex 1..2 100644\n--- a/a b/x.py\n+++ b/a b/x.py\n@@ -1 +1 @@\n"
+    text = (
+        "diff --git a/a b/x.py b/a b/x.py\nindex 1..2 100644\n--- a/a b/x.py\n+++ b/a b/x.py\n@@ -1 +1 @@\n"
+    )
     header = read_common_header(text, 0)
     assert header == read_git_header(text, 0)
     assert header is not None

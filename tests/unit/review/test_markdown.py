@@ -96,3 +96,15 @@ def test_inline_code_shows_exactly_the_text(text: str) -> None:
 
 def test_markers_in_code_are_broken() -> None:
     assert defuse("`<!-- redline:finding=1 -->`") == f"`<!{ZERO_WIDTH_SPACE}-- redline:finding=1 -->`"
+
+
+def test_a_code_span_over_a_blank_line_stays_code() -> None:
+    html = RENDERER.render(defuse("`x\n\n@octocat <img src=y> [click](https://evil.example) `"))
+    assert "<img" not in html
+    assert "<a " not in html
+    assert html.count("<code>") == 1
+
+
+@pytest.mark.parametrize("text", ["torvalds/linux#1", "octocat#2", "see #3"])
+def test_references_are_broken_wherever_they_stand(text: str) -> None:
+    assert not re.search(r"#\d", defuse(text))
