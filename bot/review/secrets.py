@@ -3,7 +3,7 @@
 import re
 from dataclasses import replace
 
-from bot.diff.model import Diff, FileDiff
+from bot.diff.model import Diff, FileDiff, Hunk
 
 PLACEHOLDER = b"[secret removed]"
 
@@ -62,8 +62,13 @@ def redact_diff(diff: Diff) -> Diff:
 
 
 def _redact_file(file: FileDiff) -> FileDiff:
-    hunks = tuple(hunk._replace(body=redact_text(hunk.body)) for hunk in file.hunks)
+    hunks = tuple(_redact_hunk(hunk) for hunk in file.hunks)
     return file if hunks == file.hunks else replace(file, hunks=hunks)
+
+
+def _redact_hunk(hunk: Hunk) -> Hunk:
+    # The header repeats a line of the code behind its numbers.
+    return hunk._replace(header=redact_text(hunk.header), body=redact_text(hunk.body))
 
 
 def redact_text(text: str) -> str:

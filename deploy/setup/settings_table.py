@@ -3,8 +3,6 @@
 import re
 from pathlib import Path
 
-from pydantic_core import PydanticUndefined
-
 from bot.settings import PREFIX, Settings
 
 README = Path(__file__).resolve().parents[2] / "README.md"
@@ -14,7 +12,7 @@ def render_table() -> str:
     """Give the table as Markdown, a row for each setting."""
     rows = ["| variable | default | what it is |", "|---|---|---|"]
     for name, field in Settings.model_fields.items():
-        default = "" if field.default in (None, PydanticUndefined) else str(field.default)
+        default = "" if field.default is None else str(field.default)
         default = "" if default == "**********" or not default else f"`{default}`"
         rows.append(f"| `{PREFIX}{name.upper()}` | {default} | {field.description} |")
     return "\n".join(rows)

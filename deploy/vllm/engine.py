@@ -177,6 +177,7 @@ def serve_engine(port: int, model: str, profile: str, ready_file: Path | None) -
     try:
         _wait_until_ready(process, port, name, log)
         url = f"http://{HOST}:{port}/v1"
+        _warm_up(url, name)
         if ready_file:
             _write_whole(ready_file, json.dumps({"base_url": url, "model": name, "pid": process.pid}))
         _say(f"The engine answers at {url} as {name}. Its log is {_short(log)}.")
@@ -186,6 +187,29 @@ def serve_engine(port: int, model: str, profile: str, ready_file: Path | None) -
         if ready_file:
             ready_file.unlink(missing_ok=True)
         _stop(process)
+
+
+def _warm_up(url: str, name: str) -> None:
+    """Ask for one constrained answer: the first one makes the engine compile, for half a minute on a CPU."""
+    _say("Warming up ...")
+    started = time.monotonic()
+    schema = {"type": "object", "properties": {"say": {"enum": ["yes"]}}, "required": ["say"]}
+    question = {
+        "model": name,
+        "messages": [{"role": "user", "content": "Say yes."}],
+        "max_completion_tokens": 8,
+        "response_format": {"type": "json_schema", "json_schema": {"name": "answer", "schema": schema}},
+    }
+    request = urllib.request.Request(
+        f"{url}/chat/completions", json.dumps(question).encode(), {"Content-Type": "application/json"}
+    )
+    try:
+        with urllib.request.urlopen(request, timeout=300) as answer:
+            answer.read()
+    except OSError as error:
+        _say(f"The engine did not answer a first question ({error}); the first review will tell more.")
+    else:
+        _say(f"Warming up: {time.monotonic() - started:.0f} s")
 
 
 def show_status(port: int) -> int:

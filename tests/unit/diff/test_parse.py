@@ -62,6 +62,7 @@ def test_a18_e5_only_the_marker_is_a_marker():
     assert [line[:3] for line in numbered(file)] == [(" ", 1, 1), ("-", 2, 2), ("+", 3, 2)]
     (hunk,) = file.hunks
     assert [line.has_newline for line in hunk.lines] == [True, False, False]
+    assert (hunk.unchanged_count, hunk.line_count) == (1, 3)
 
 
 def test_a19_a_missing_count_is_one():

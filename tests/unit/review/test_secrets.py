@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.review.secrets import PLACEHOLDER, redact, redact_text
+from bot.diff.parse import parse_diff
+from bot.review.secrets import PLACEHOLDER, redact, redact_diff, redact_text
 
 # Put together here, so that no scanner takes them for real ones.
 KEYS = [
@@ -116,6 +117,17 @@ def test_lines_keep_their_number_and_signs_and_a_second_time_changes_nothing(
 @pytest.mark.parametrize("text", ['password = "hunter2"', "sk-short", "AKIA is a prefix", "eyJ", "a.eyJ.b"])
 def test_what_is_no_credential_stays(text: str) -> None:
     assert redact_text(text) == text
+
+
+def test_names_of_files_stay_and_code_does_not() -> None:
+    key = "ghp_" + "a1" * 18
+    path = "locale/sk-translations-of-the-year-2026.py"
+    diff = parse_diff(
+        f'diff --git a/{path} b/{path}\n--- a/{path}\n+++ b/{path}\n@@ -1 +1 @@ t = "{key}"\n-x\n+{key}\n'.encode()
+    )
+    (file,) = redact_diff(diff).files
+    assert file.path == path
+    assert key not in file.hunks[0].header + file.hunks[0].body
 
 
 def test_bytes_that_are_not_utf8_survive() -> None:
