@@ -10,7 +10,10 @@ from bot.db.llm_calls import list_llm_calls
 from bot.db.tables import ReviewState
 from deploy.demo.stage import SHOP
 from tests.engine.conftest import Engine
+from tests.flow.conftest import running
 from tests.world import World
+
+LOW_QUEUE_TOKENS = 300  # so that a diff which two cores read in seconds is a long one here
 
 pytestmark = [pytest.mark.engine, pytest.mark.timeout(900)]
 
@@ -19,13 +22,18 @@ pytestmark = [pytest.mark.engine, pytest.mark.timeout(900)]
 def world(tmp_path: Path, sqlite_url: str, engine: Engine) -> Iterator[World]:
     database: Database = open_database(sqlite_url)
     world = World(
-        tmp_path, database, sqlite_url, llm_base_url=engine.base_url, llm_deadline_s=600.0, lease_s=60.0
+        tmp_path,
+        database,
+        sqlite_url,
+        llm_base_url=engine.base_url,
+        llm_deadline_s=600.0,
+        lease_s=60.0,
+        low_queue_tokens=LOW_QUEUE_TOKENS,
     )
     try:
-        yield world
-        world.finish()
+        with running(world):
+            yield world
     finally:
-        world.stop()
         database.close()
 
 
@@ -62,7 +70,7 @@ def test_the_demo_gets_comments_and_a_second_review_reads_from_the_cache(world: 
 
 def test_a_long_review_carries_a_later_priority(world: World) -> None:
     short = world.open_pull_request({"short.py": "def half(value):\n    return value / 0\n"})
-    source = "".join(f"def scale_{n}(value):\n    return value * {n} / 0\n\n\n" for n in range(150))
+    source = "".join(f"def scale_{n}(value):\n    return value * {n} / 0\n\n\n" for n in range(20))
     long = world.open_pull_request({"long.py": source})
     world.run()
 

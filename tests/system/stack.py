@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from deploy.sandbox.github import GitHubSandbox
+from tests.contract.github_spec import GitHubSpec
 from tests.llm_server import LlmServer
 from tests.world import ADMIN_TOKEN, BOT, REPOSITORY, SECRET, TOKEN
 
@@ -30,6 +31,9 @@ class Stack:
             webhook_secret=SECRET,
         )
         self.github.add_user(BOT, permission="write", token=TOKEN)
+        self.spec = GitHubSpec.load() if GitHubSpec.is_available() else None
+        if self.spec:
+            self.github.observers.append(self.spec.check)
         self.github.start()
         self.llm = LlmServer().start()
         self.log = folder / "up.log"
@@ -74,6 +78,7 @@ class Stack:
             self.stop()
         self.github.stop()
         self.llm.stop()
+        assert self.spec is None or not self.spec.violations, self.spec.violations
 
     def answers(self) -> bool:
         try:
