@@ -5,10 +5,11 @@ from bot.settings import load_settings
 _settings = load_settings()
 
 bind = f"{_settings.web_host}:{_settings.web_port}"
-# Threads, since a request waits for the database and the broker; two processes, so that one may restart.
+# Threads, since a request waits for the database; few, since Python runs one at a time and more of them only
+# make each other wait. Two processes, so that one may restart.
 worker_class = "gthread"
 workers = 2
-threads = 8
+threads = 4
 keepalive = 5
 # A webhook must be answered within 10 s or the forge counts it as failed.
 timeout = 30
