@@ -2,6 +2,7 @@
 
 import secrets
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -38,6 +39,9 @@ def main(repo: Path | None, base: str, head: str) -> None:
 
     On a terminal it stays up until Ctrl-C; otherwise it ends when the review is shown.
     """
+    # However it is ended, what it started is ended with it.
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, signal.default_int_handler)
     console = Console(width=None if sys.stdout.isatty() else 110)
     shutil.rmtree(FOLDER, ignore_errors=True)
     FOLDER.mkdir(parents=True)
