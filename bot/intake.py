@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from bot.broker import HIGH, LOW
 from bot.db import deliveries, reviews
 from bot.db.engine import Database
 from bot.db.reviews import EnqueueOutcome, NewReview
@@ -17,8 +18,6 @@ from bot.events import (
     ReviewRequested,
 )
 
-HIGH = "high"
-LOW = "low"
 # A changed line has about 40 characters and brings about as much unchanged context along.
 _CHARACTERS_PER_CHANGED_LINE = 80
 _CHARACTERS_PER_TOKEN = 3

@@ -9,7 +9,7 @@ bind = f"{_settings.web_host}:{_settings.web_port}"
 # make each other wait. Two processes, so that one may restart.
 worker_class = "gthread"
 workers = 2
-threads = 4
+threads = 2
 keepalive = 5
 # A webhook must be answered within 10 s or the forge counts it as failed.
 timeout = 30

@@ -114,6 +114,7 @@ def test_a_wrong_model_name_fails_at_once_and_says_what_to_change(world: World) 
 
     assert pull.review.state is ReviewState.FAILED
     assert pull.review.attempt == 1
+    assert "REDLINE_LLM_" in pull.review.reason
 
 
 def test_a_missing_permission_is_named(world: World) -> None:

@@ -78,6 +78,7 @@ def test_an_answer_that_breaks_off_keeps_its_findings_and_asks_for_the_rest(worl
 
     assert len(world.llm.requests) > 1
     assert world.latency()[0].truncated
+    assert pull.inline == ["app.py:6 RIGHT"]
     assert pull.review.state is ReviewState.DONE
 
 
@@ -89,6 +90,8 @@ def test_a_prompt_that_is_too_long_for_the_engine_is_split(world: World) -> None
     world.run()
 
     assert pull.review.state is ReviewState.DONE
+    (row,) = world.latency()
+    assert row.llm_calls > row.chunks, "a chunk was refused and asked about in halves"
     assert pull.summary.startswith("**No issues found in 1 of 1 file**")
 
 
