@@ -26,8 +26,9 @@ CONCLUDE_TASK = "redline.conclude"
 _VISIBILITY_TIMEOUT_S = 3600
 
 
-# A review takes seconds, so more than a hundred new hints a second help nobody.
-_BETWEEN_MESSAGES_S = 0.05
+# A review takes seconds, so more than a few new hints a second from each process help nobody.
+_BETWEEN_MESSAGES_S = 0.1
+_SAY_EVERY_S = 10.0
 
 
 class BrokerUnavailable(Exception):
@@ -93,6 +94,8 @@ class BackgroundPublisher:
         self._waiting: queue.Queue[tuple[int, str]] = queue.Queue(backlog)
         self._thread: threading.Thread | None = None
         self._starting = threading.Lock()
+        self._left = 0
+        self._said_at = 0.0
 
     def publish(self, review_id: int, queue_name: str) -> None:
         """Hand a review over and return at once."""
@@ -104,9 +107,14 @@ class BackgroundPublisher:
         try:
             self._waiting.put_nowait((review_id, queue_name))
         except queue.Full:
-            log.warning(
-                "review left to the sweeper", review=review_id, reason="too many wait to be published"
-            )
+            self._leave_to_sweeper()
+
+    def _leave_to_sweeper(self) -> None:
+        # Not a line for each: in a burst this is most of them. Threads may lose a count to each other.
+        self._left += 1
+        if time.monotonic() - self._said_at >= _SAY_EVERY_S:
+            log.warning("reviews left to the sweeper", count=self._left, reason="too many arrive at once")
+            self._left, self._said_at = 0, time.monotonic()
 
     def _run(self) -> None:
         while True:

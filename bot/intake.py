@@ -1,12 +1,13 @@
 """Intake: store what arrived, then tell the workers. Once `accept` returns, the event cannot be lost."""
 
+import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from bot.broker import HIGH, LOW
 from bot.db import deliveries, reviews
-from bot.db.engine import Database
+from bot.db.engine import Database, DatabaseUnavailable
 from bot.db.reviews import EnqueueOutcome, NewReview
 from bot.events import (
     ChangeReason,
@@ -21,6 +22,11 @@ from bot.events import (
 # A changed line has about 40 characters and brings about as much unchanged context along.
 _CHARACTERS_PER_CHANGED_LINE = 80
 _CHARACTERS_PER_TOKEN = 3
+_REASONS = {
+    EnqueueOutcome.ALREADY_QUEUED: "this head is queued already",
+    EnqueueOutcome.ALREADY_RUNNING: "this head is being reviewed already",
+    EnqueueOutcome.ALREADY_REVIEWED: "this head was reviewed already",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,35 +43,128 @@ class _Duplicate(Exception):
     """The forge has sent this delivery before; rolls back what was stored for it."""
 
 
-def accept(
-    delivery: Delivery,
-    event: Event,
-    *,
-    database: Database,
-    publish: Callable[[int, str], None],
-    low_queue_tokens: int,
-) -> Accepted:
-    """Store the delivery and what follows from it in one transaction, then publish, best effort.
+class Intake:
+    """Store deliveries and what follows from them; threads may share it, processes may not.
 
-    Accepting the same delivery again changes nothing. Raises DatabaseError, and then nothing is stored.
+    What arrives while a transaction is being committed goes into the next one, all of it together: in a burst
+    the cost of a commit, and of waiting for one's turn at SQLite, is shared.
     """
-    try:
-        with database.transaction() as connection:
-            accepted = _apply(connection, delivery, event, low_queue_tokens)
-            stored = deliveries.insert_delivery(
-                connection,
-                delivery,
-                number=None if isinstance(event, EventIgnored) else event.ref.number,
-                outcome=accepted.outcome,
-                reason=accepted.reason,
-                review_id=accepted.review_id,
-            )
-            if stored is None:
-                raise _Duplicate
-    except _Duplicate:
-        return Accepted(outcome="duplicate", reason="this delivery was received before")
-    if accepted.review_id and accepted.outcome in (EnqueueOutcome.QUEUED, EnqueueOutcome.REQUEUED):
-        publish(accepted.review_id, accepted.queue)
+
+    def __init__(
+        self, *, database: Database, publish: Callable[[int, str], None], low_queue_tokens: int
+    ) -> None:
+        self._database = database
+        self._publish = publish
+        self._low_queue_tokens = low_queue_tokens
+        self._lock = threading.Lock()
+        self._is_storing = False
+        self._waiting: list[_Arrival] = []
+
+    def accept(self, delivery: Delivery, event: Event) -> Accepted:
+        """Store the delivery and what follows from it in one transaction, then publish, best effort.
+
+        Accepting the same delivery again changes nothing. Raises DatabaseError, and then nothing is stored.
+        """
+        arrival = _Arrival(delivery, event)
+        with self._lock:
+            self._waiting.append(arrival)
+            may_begin, self._is_storing = not self._is_storing, True
+        if not may_begin:
+            arrival.turn.wait()
+        if not arrival.is_settled:
+            self._store_waiting()
+        accepted = arrival.outcome()
+        if accepted.review_id and accepted.outcome in (EnqueueOutcome.QUEUED, EnqueueOutcome.REQUEUED):
+            self._publish(accepted.review_id, accepted.queue)
+        return accepted
+
+    def _store_waiting(self) -> None:
+        with self._lock:
+            arrivals, self._waiting = self._waiting, []
+        try:
+            self._settle(arrivals)
+        finally:
+            with self._lock:
+                following = self._waiting[:1]
+                self._is_storing = bool(following)
+            # The next one to store first, so that the database does not wait for those who only answer.
+            for arrival in following + arrivals:
+                arrival.turn.set()
+
+    def _settle(self, arrivals: "list[_Arrival]") -> None:
+        try:
+            accepted = self._store(arrivals)
+        except DatabaseUnavailable as error:
+            for arrival in arrivals:
+                arrival.error = error
+        except Exception as error:  # noqa: BLE001 - raised again by the thread whose delivery it is
+            if len(arrivals) > 1:
+                # One of them cannot be stored with the others; which one shows when each is stored by itself.
+                for arrival in arrivals:
+                    self._settle([arrival])
+            elif isinstance(error, _Duplicate):
+                arrivals[0].accepted = Accepted(
+                    outcome="duplicate", reason="this delivery was received before"
+                )
+            else:
+                arrivals[0].error = error
+        else:
+            for arrival, each in zip(arrivals, accepted, strict=True):
+                arrival.accepted = each
+
+    def _store(self, arrivals: "list[_Arrival]") -> list[Accepted]:
+        # In one order for everybody, since each locks its pull request until the commit.
+        arrivals.sort(key=_pull_request_of)
+        with self._database.transaction() as connection:
+            return [
+                _store(connection, arrival.delivery, arrival.event, self._low_queue_tokens)
+                for arrival in arrivals
+            ]
+
+
+@dataclass(slots=True)
+class _Arrival:
+    """A delivery that waits to be stored, and then what became of it.
+
+    `turn` is set when it has been stored, or when its own thread is to store all that wait.
+    """
+
+    delivery: Delivery
+    event: Event
+    turn: threading.Event = field(default_factory=threading.Event)
+    accepted: Accepted | None = None
+    error: Exception | None = None
+
+    @property
+    def is_settled(self) -> bool:
+        return self.accepted is not None or self.error is not None
+
+    def outcome(self) -> Accepted:
+        if self.error is not None:
+            raise self.error
+        assert self.accepted is not None  # noqa: S101 - settled is one or the other
+        return self.accepted
+
+
+def _pull_request_of(arrival: _Arrival) -> tuple[str, str, int]:
+    event = arrival.event
+    if isinstance(event, EventIgnored):
+        return ("", "", 0)
+    return (event.ref.forge, event.ref.repository, event.ref.number)
+
+
+def _store(connection: Any, delivery: Delivery, event: Event, low_queue_tokens: int) -> Accepted:
+    accepted = _apply(connection, delivery, event, low_queue_tokens)
+    stored = deliveries.insert_delivery(
+        connection,
+        delivery,
+        number=None if isinstance(event, EventIgnored) else event.ref.number,
+        outcome=accepted.outcome,
+        reason=accepted.reason,
+        review_id=accepted.review_id,
+    )
+    if stored is None:
+        raise _Duplicate
     return accepted
 
 
@@ -130,14 +229,9 @@ def _enqueue_change(
 
 def _enqueue(connection: Any, new: NewReview) -> Accepted:
     enqueued = reviews.enqueue(connection, new)
-    reasons = {
-        EnqueueOutcome.ALREADY_QUEUED: "this head is queued already",
-        EnqueueOutcome.ALREADY_RUNNING: "this head is being reviewed already",
-        EnqueueOutcome.ALREADY_REVIEWED: "this head was reviewed already",
-    }
     return Accepted(
         outcome=enqueued.outcome,
-        reason=reasons.get(enqueued.outcome, ""),
+        reason=_REASONS.get(enqueued.outcome, ""),
         review_id=enqueued.review_id,
         queue=new.queue,
     )

@@ -24,6 +24,7 @@ from bot.db.lookups import Review
 from bot.db.tables import ReviewState
 from bot.forges.base import Forge
 from bot.forges.github import open_github
+from bot.intake import Intake
 from bot.llm.configured import open_llm
 from bot.settings import Settings
 from bot.web.app import create_app
@@ -147,9 +148,7 @@ class World:
             publish=self.publish,
             now=self.now,
         )
-        self.app: Flask = create_app(
-            Services(settings=self.settings, database=database, publish=self.publish, admin_token=ADMIN_TOKEN)
-        )
+        self.app: Flask = create_app(self.services(self.settings, database))
         self.web = BackgroundServer(self.app.wsgi_app, host="127.0.0.1", port=0)
         self.web.start()
         self.github.webhook_url = f"{self.web.url}/webhooks/github"
@@ -173,6 +172,11 @@ class World:
         permissions = {"contents": "read", "metadata": "read", "pull_requests": "write", "issues": "write"}
         self.github.add_app(4711, APP_SLUG, public.decode(), {**permissions, "checks": "write"})
         return {"github_app_id": "4711", "github_private_key_file": file}
+
+    def services(self, settings: Settings, database: Database) -> Services:
+        """Wire what a receiver of its own works with."""
+        intake = Intake(database=database, publish=self.publish, low_queue_tokens=settings.low_queue_tokens)
+        return Services(settings=settings, database=database, intake=intake, admin_token=ADMIN_TOKEN)
 
     def now(self) -> datetime:
         return datetime.now(UTC) + self._ahead

@@ -12,6 +12,8 @@ from sqlalchemy import Connection, Engine, event
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.engine.interfaces import DBAPIConnection
 
+from bot.db.prepared import driver_errors
+
 try:
     import fcntl
 except ImportError:  # not on Windows, where SQLite's own lock has to do
@@ -186,7 +188,8 @@ def _set_pragmas_with_keys(connection: DBAPIConnection, record: object) -> None:
 def _begin(connection: Connection) -> None:
     # A plain BEGIN takes the write lock at the first write, and fails there if another writer was quicker.
     read_only = connection.get_execution_options().get(_READ_ONLY, False)
-    connection.exec_driver_sql("BEGIN" if read_only else "BEGIN IMMEDIATE")
+    with driver_errors(connection):
+        connection.connection.cursor().execute("BEGIN" if read_only else "BEGIN IMMEDIATE")
 
 
 @contextmanager

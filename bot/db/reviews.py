@@ -108,7 +108,7 @@ def enqueue(connection: Connection, new: NewReview) -> Enqueued:
             "number": ref.number,
             "head_sha": new.head_sha,
             "trigger": new.trigger,
-            "state": ReviewState.QUEUED,
+            "state": ReviewState.QUEUED.value,
         }
         with closing(_INSERT_REVIEW.run(connection, row)) as cursor:
             inserted = cursor.fetchone()
@@ -165,7 +165,7 @@ def _columns(new: NewReview) -> dict[str, Any]:
         "queue": new.queue,
         "estimated_tokens": new.estimated_tokens,
         "requested_by": new.requested_by,
-        "comment_kind": new.comment.kind if new.comment else None,
+        "comment_kind": new.comment.kind.value if new.comment else None,
         "comment_id": new.comment.id if new.comment else None,
         "full": new.full,
         "received_at": new.received_at,

@@ -5,8 +5,9 @@ https://docs.github.com/en/webhooks/webhook-events-and-payloads
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
+from typing import Protocol
 from urllib.parse import parse_qs
 
 from bot.events import (
@@ -39,8 +40,15 @@ _REPOSITORY = re.compile(r"(?!\.{1,2}/)[A-Za-z0-9._-]+/(?!\.{1,2}$)[A-Za-z0-9._-
 _GUID = re.compile(r"[A-Za-z0-9_.-]{1,100}")
 
 
+class Headers(Protocol):
+    """A request's headers, as every web framework has them."""
+
+    def get(self, name: str, /) -> str | None:
+        """Give a header, None if it is missing."""
+
+
 def read_github_webhook(
-    headers: Mapping[str, str],
+    headers: Headers,
     content_type: str | None,
     raw_body: bytes,
     received_at: datetime,
@@ -51,15 +59,15 @@ def read_github_webhook(
     """Read a webhook whose signature has been verified; raises BadPayload and nothing else.
 
     The delivery's payload is the JSON, also where the body was a form, so that it can be read again as
-    `application/json`. `bot_names` are the logins that `@<bot> review` may name.
+    `application/json`. `headers` are looked up in GitHub's own spelling. `bot_names` are the logins that
+    `@<bot> review` may name.
     """
-    lowered = {name.lower(): value for name, value in headers.items()}
-    event = lowered.get("x-github-event", "")
+    event = headers.get("X-GitHub-Event") or ""
     if not event.isascii() or not event:
         raise BadPayload("The header X-GitHub-Event is missing: this is not a webhook of GitHub.")
     payload = _json_of(content_type, raw_body)
     fields = parse_json_object(payload)
-    guid = lowered.get("x-github-delivery", "")
+    guid = headers.get("X-GitHub-Delivery") or ""
     delivery = Delivery(
         forge=FORGE,
         guid=guid if _GUID.fullmatch(guid) else f"sha256-{hashlib.sha256(raw_body).hexdigest()}",

@@ -9,6 +9,7 @@ from typing import Any
 from bot.forges.base import BadPayload
 
 MAX_NUMBER = 2**31 - 1  # what an integer column holds
+_UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 _SHA = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
 
@@ -43,13 +44,21 @@ class Fields:
             return Fields(data={}, name=self._full_name(key))
         return self.get_object(key)
 
+    def get_objects(self, key: str) -> tuple["Fields", ...]:
+        """Read a field that must be a list of objects."""
+        values = self.data.get(key)
+        if not isinstance(values, list) or not all(isinstance(value, dict) for value in values):
+            raise self._wrong(key, "a list of objects")
+        name = self._full_name(key)
+        return tuple(Fields(data=value, name=f"{name}[{place}]") for place, value in enumerate(values))
+
     def get_text(self, key: str) -> str:
         """Read a field that must be text that a database can store."""
         value = self.data.get(key)
         if not isinstance(value, str):
             raise self._wrong(key, "a string")
         # Postgres stores no NUL, and a lone surrogate cannot be encoded at all.
-        if "\0" in value or any("\ud800" <= character <= "\udfff" for character in value):
+        if _UNSTORABLE.search(value):
             raise BadPayload(f"The field {self._full_name(key)} contains a character that text cannot have.")
         return value
 

@@ -2,15 +2,25 @@
 
 import hashlib
 
-from flask import Flask
+from flask import Flask, Request
+from flask.sessions import SecureCookieSession, SecureCookieSessionInterface
 
 from bot.web import admin, health, webhooks
 from bot.web.services import Services
 
 
+class _AdminSessions(SecureCookieSessionInterface):
+    """Sessions of people: a webhook has none, and should not pay for looking."""
+
+    def open_session(self, app: Flask, request: Request) -> SecureCookieSession | None:
+        """Read the session cookie on the admin pages only; elsewhere Flask takes None as no session."""
+        return super().open_session(app, request) if request.path.startswith("/admin") else None
+
+
 def create_app(services: Services) -> Flask:
     """Build the application; it opens nothing by itself."""
     app = Flask("bot.web")
+    app.session_interface = _AdminSessions()
     app.extensions["redline"] = services
     # A new token ends all sessions, since the key comes from it.
     app.secret_key = hashlib.sha256(b"session:" + services.admin_token.encode()).digest()

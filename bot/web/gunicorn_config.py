@@ -1,15 +1,20 @@
 """How gunicorn serves the web process. https://docs.gunicorn.org/en/stable/settings.html"""
 
+import sys
+
 from bot.settings import load_settings
 
 _settings = load_settings()
 
 bind = f"{_settings.web_host}:{_settings.web_port}"
-# Threads, since a request waits for the database; few, since Python runs one at a time and more of them only
-# make each other wait. Two processes, so that one may restart.
+# Threads, since a request waits for the database, and those that wait together are stored together. Two
+# processes, so that one may restart.
 worker_class = "gthread"
 workers = 2
-threads = 2
+threads = 8
+# A thread that comes back from the database waits this long at most, in seconds, for one that computes;
+# Python's own 5 ms, several times per transaction, would make all others wait for the one that stores.
+sys.setswitchinterval(0.0005)
 keepalive = 5
 # A webhook must be answered within 10 s or the forge counts it as failed.
 timeout = 30

@@ -1,24 +1,23 @@
 """What the views work with, kept by the application."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from flask import current_app
 
 from bot.db.engine import Database
+from bot.intake import Intake
 from bot.settings import Settings
 
-Publish = Callable[[int, str], None]
 _KEY = "redline"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Services:
-    """The settings, the database, publishing a review to a queue, and the token that admins log in with."""
+    """The settings, the database, where events are handed in, and the token that admins log in with."""
 
     settings: Settings
     database: Database
-    publish: Publish
+    intake: Intake
     admin_token: str
 
 

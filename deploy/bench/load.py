@@ -28,6 +28,15 @@ class Load:
         return self.latencies[min(len(self.latencies) - 1, int(quantile * len(self.latencies)))] * 1000
 
 
+def combine(loads: Sequence[Load]) -> Load:
+    """Take several runs as one."""
+    return Load(
+        seconds=sum(load.seconds for load in loads),
+        latencies=tuple(sorted(latency for load in loads for latency in load.latencies)),
+        failures=sum(load.failures for load in loads),
+    )
+
+
 def run_load(address: str, requests: Sequence[bytes], *, connections: int, rate: float | None = None) -> Load:
     """Send every request once; as fast as the answers come, or at a fixed rate per second.
 

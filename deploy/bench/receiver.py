@@ -17,7 +17,7 @@ from typing import Any
 
 from bot.embedded import embedded_broker
 from bot.settings import Settings
-from deploy.bench.load import Load, prepare_request, run_load
+from deploy.bench.load import Load, combine, prepare_request, run_load
 from deploy.sandbox.github import GitHubSandbox
 
 SECRET = "bench-secret"
@@ -40,26 +40,28 @@ class ReceiverMeasurement:
         return self.ours.requests_per_s / self.bare.requests_per_s
 
 
-def measure_receiver(requests: int = 4000, rate_seconds: float = 10.0) -> ReceiverMeasurement:
-    """Measure with real gunicorn, a real database and a real broker; every delivery is another pull request."""
+def measure_receiver(rounds: int = 8, requests: int = 500, rate_seconds: float = 10.0) -> ReceiverMeasurement:
+    """Measure with real gunicorn, a real database and a real broker; every delivery is another pull request.
+
+    The two receivers take turns, round by round, so that a machine that slows down favours neither.
+    """
     template = _payload()
-    with tempfile.TemporaryDirectory(prefix="redline-bench-") as folder:
-        # The bare view is measured first and last, so that a machine that slows down favours neither.
-        with _bare_server() as address:
-            before = run_load(address, _deliveries(template, requests, "bare"), connections=CONNECTIONS)
-        with _our_server(Path(folder)) as address:
+    bare: list[Load] = []
+    ours: list[Load] = []
+    with (
+        tempfile.TemporaryDirectory(prefix="redline-bench-") as folder,
+        _bare_server() as bare_address,
+        _our_server(Path(folder)) as our_address,
+    ):
+        for address in (bare_address, our_address):
             run_load(address, _deliveries(template, 200, "warm"), connections=CONNECTIONS)
-            ours = run_load(address, _deliveries(template, requests, "ours"), connections=CONNECTIONS)
-            paced = _deliveries(template, int(RATE * rate_seconds), "rate")
-            at_rate = run_load(address, paced, connections=CONNECTIONS, rate=RATE)
-        with _bare_server() as address:
-            after = run_load(address, _deliveries(template, requests, "bare"), connections=CONNECTIONS)
-    bare = Load(
-        seconds=before.seconds + after.seconds,
-        latencies=tuple(sorted(before.latencies + after.latencies)),
-        failures=before.failures + after.failures,
-    )
-    return ReceiverMeasurement(bare=bare, ours=ours, at_rate=at_rate)
+        for number in range(rounds):
+            for address, loads in ((bare_address, bare), (our_address, ours)):
+                deliveries = _deliveries(template, requests, f"round-{number}")
+                loads.append(run_load(address, deliveries, connections=CONNECTIONS))
+        paced = _deliveries(template, int(RATE * rate_seconds), "rate")
+        at_rate = run_load(our_address, paced, connections=CONNECTIONS, rate=RATE)
+    return ReceiverMeasurement(bare=combine(bare), ours=combine(ours), at_rate=at_rate)
 
 
 def _payload() -> dict[str, Any]:

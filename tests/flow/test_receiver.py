@@ -11,9 +11,8 @@ import httpx
 import pytest
 
 from bot.web.app import create_app
-from bot.web.services import Services
 from deploy.sandbox.httpd import BackgroundServer
-from tests.world import ADMIN_TOKEN, SECRET, World
+from tests.world import SECRET, World
 
 BODY = json.dumps({"zen": "Keep it logically awesome.", "hook_id": 1}).encode()
 
@@ -66,9 +65,7 @@ def test_either_of_two_secrets_is_accepted_while_one_is_replaced(world: World) -
     settings = world.settings.model_copy(
         update={"github_webhook_secret": type(world.settings.admin_token)("old, new")}
     )
-    services = Services(
-        settings=settings, database=world.database, publish=world.publish, admin_token=ADMIN_TOKEN
-    )
+    services = world.services(settings, world.database)
     client = create_app(services).test_client()
     for secret in ("old", "new"):
         answer = client.post(
@@ -87,9 +84,7 @@ def test_an_unconfigured_forge_does_not_exist(world: World) -> None:
     settings = world.settings.model_copy(
         update={"github_webhook_secret": type(world.settings.admin_token)("")}
     )
-    services = Services(
-        settings=settings, database=world.database, publish=world.publish, admin_token=ADMIN_TOKEN
-    )
+    services = world.services(settings, world.database)
     answer = create_app(services).test_client().post("/webhooks/github", data=BODY)
     assert answer.status_code == 404
     assert "REDLINE_GITHUB_WEBHOOK_SECRET" in answer.get_json()["error"]
@@ -135,12 +130,7 @@ def test_an_event_that_cannot_be_stored_is_not_accepted(world: World) -> None:
 
             raise DatabaseUnavailable("the database does not answer")
 
-    services = Services(
-        settings=world.settings,
-        database=Away(),
-        publish=world.publish,
-        admin_token=ADMIN_TOKEN,  # type: ignore[arg-type] # stands for a server that is away
-    )
+    services = world.services(world.settings, Away())  # type: ignore[arg-type] # a server that is away
     server = BackgroundServer(create_app(services).wsgi_app, host="127.0.0.1", port=0)
     server.start()
     try:

@@ -58,7 +58,6 @@ def test_long_reviews_go_to_low_with_a_later_priority(stack: Stack) -> None:
         headers={"Authorization": f"Bearer {ADMIN_TOKEN}"},
     ).json()
     assert {group["key"]: group["reviews"] for group in groups} == {"high": 1, "low": 2}
-    assert stack.llm.in_flight_max >= 2, "chunks of one review are asked side by side"
 
 
 def test_everything_killed_in_the_middle_loses_and_repeats_nothing(stack: Stack) -> None:

@@ -1,6 +1,9 @@
 """Put the routes together."""
 
 from collections.abc import Iterable
+from functools import cache
+
+from flask import Flask
 
 from deploy.sandbox.github.core import Core
 from deploy.sandbox.github.page import routes as page
@@ -17,7 +20,7 @@ from deploy.sandbox.github.routes import (
     reviews,
     statuses,
 )
-from deploy.sandbox.github.web import create_flask_app
+from deploy.sandbox.github.web import CORE, create_flask_app
 from deploy.sandbox.recording import App, Environ, StartResponse
 
 MODULES = (
@@ -36,14 +39,21 @@ MODULES = (
 
 
 def create_app(core: Core) -> App:
-    """Make the whole WSGI application; requests take effect one after another."""
-    flask = create_flask_app(core)
-    flask.add_template_filter(render_markdown, "markdown")
-    for module in MODULES:
-        flask.register_blueprint(module.blueprint)
+    """Make the WSGI application of one sandbox; requests take effect one after another."""
+    flask = _routes()
 
     def one_at_a_time(environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
         with core.state.lock:
-            return flask(environ, start_response)
+            return flask(environ | {CORE: core}, start_response)
 
     return one_at_a_time
+
+
+@cache
+def _routes() -> Flask:
+    # Once per process: tests make a sandbox each, and werkzeug takes its time to compile the routes.
+    flask = create_flask_app()
+    flask.add_template_filter(render_markdown, "markdown")
+    for module in MODULES:
+        flask.register_blueprint(module.blueprint)
+    return flask

@@ -6,7 +6,7 @@ from functools import wraps
 from typing import Any
 from urllib.parse import urlencode
 
-from flask import Blueprint, Flask, Response, current_app, g, jsonify, request
+from flask import Blueprint, Flask, Response, g, jsonify, request
 from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import HTTPException
 
@@ -16,6 +16,7 @@ from deploy.sandbox.github.errors import ApiError, invalid_request, not_found
 from deploy.sandbox.github.state import Pull, Repository
 
 PREFIX = "/api/v3"
+CORE = "redline.sandbox"  # where a request's environment names its sandbox
 PER_PAGE = 30
 PER_PAGE_MAX = 100
 View = Callable[..., ResponseReturnValue]
@@ -23,7 +24,7 @@ View = Callable[..., ResponseReturnValue]
 
 def core() -> Core:
     """Return the sandbox that this request is for."""
-    found: Core = current_app.extensions["github"]
+    found: Core = request.environ[CORE]
     return found
 
 
@@ -114,10 +115,9 @@ def text(data: bytes, media_type: str) -> Response:
     return Response(data, content_type=f"application/vnd.github.v3.{media_type}; charset=utf-8")
 
 
-def create_flask_app(sandbox: Core) -> Flask:
+def create_flask_app() -> Flask:
     """Make the application, without routes."""
     app = Flask("deploy.sandbox.github", template_folder="page/templates", static_folder=None)
-    app.extensions["github"] = sandbox
     app.json.sort_keys = False  # type: ignore[attr-defined]  # DefaultJSONProvider has it, its base does not
     app.url_map.merge_slashes = False
     app.register_error_handler(ApiError, _api_error)
