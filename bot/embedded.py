@@ -9,8 +9,9 @@ import shutil
 import socket
 import subprocess
 import tempfile
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -19,10 +20,12 @@ from bot.settings import Settings, SettingsError
 # The kernel's limit for the path of a socket is 108 bytes, the closing zero included: unix(7).
 _LONGEST_SOCKET_PATH = 100
 _START_TIMEOUT_S = 10.0
+_STOP_TIMEOUT_S = 5.0
+_LOOK_EVERY_S = 0.5
 
 
 class EmbeddedBrokerError(Exception):
-    """The embedded broker did not start; the text is a sentence with its own last words."""
+    """The embedded broker did not start, or ended by itself; the text is a sentence with its own last words."""
 
 
 def resolve_broker_url(settings: Settings) -> str:
@@ -60,8 +63,11 @@ def socket_path(data_dir: Path) -> Path:
 
 
 @contextmanager
-def embedded_broker(settings: Settings) -> Iterator[None]:
-    """Run the embedded broker during the block, if the settings name no other; raises EmbeddedBrokerError."""
+def embedded_broker(settings: Settings, on_death: Callable[[], None] = lambda: None) -> Iterator[None]:
+    """Run the embedded broker during the block, if the settings name no other; raises EmbeddedBrokerError.
+
+    Should the broker end by itself, `on_death` is called, from another thread, and the block's end raises.
+    """
     folder = settings.data_dir.resolve() / "broker"
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     server = find_server()
@@ -86,12 +92,35 @@ def embedded_broker(settings: Settings) -> Iterator[None]:
     process = subprocess.Popen(
         command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True
     )
+    leaving = threading.Event()
     try:
         _wait_until_ready(process, address, log)
+        threading.Thread(target=_watch, args=(process, leaving, on_death), daemon=True).start()
         yield
+        died = process.poll() is not None
     finally:
-        process.terminate()
-        process.wait(timeout=_START_TIMEOUT_S)
+        leaving.set()
+        _stop(process)
+    if died:
+        raise EmbeddedBrokerError(
+            f"the embedded broker ended by itself, so everything was stopped: its log is {log}"
+        )
+
+
+def _watch(process: subprocess.Popen[bytes], leaving: threading.Event, on_death: Callable[[], None]) -> None:
+    while not leaving.wait(_LOOK_EVERY_S):
+        if process.poll() is not None:
+            on_death()
+            return
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    process.terminate()
+    try:
+        process.wait(timeout=_STOP_TIMEOUT_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 def _wait_until_ready(process: subprocess.Popen[bytes], address: Path, log: Path) -> None:

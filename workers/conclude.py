@@ -26,6 +26,8 @@ def conclude(review_id: int, resources: Resources) -> None:
         _tell(review, resources)
     except ForgeUnavailable as error:
         log.warning("end not shown yet", review=review_id, error=str(error))
+        wanted_s = error.retry_after_s or 0.0
+        sweeping.postpone_telling(resources.database, [review_id], resources.now(), wanted_s)
         return
     except ForgeError as error:
         # It would be refused again; the row and the log still tell the admin.
@@ -38,11 +40,12 @@ def _tell(review: Review, resources: Resources) -> None:
     if review.state is ReviewState.FAILED and _is_newest(review, resources):
         _tell_failure(review, forge)
     status = _final_status(review, resources)
-    # One that was called off before it set a mark has none to close. The others are marked in any case: the
-    # answer to the first mark may have been lost.
-    is_marked = review.status_id or review.state in (ReviewState.DONE, ReviewState.FAILED)
-    if review.head_sha and is_marked:
-        forge.set_status(review.ref, review.head_sha, status, review.status_id)
+    # One that was called off before it set a mark has none to close. A known base says that a mark was about to
+    # be set: it may stand there although its answer was lost.
+    has_mark = review.status_id or review.base_sha or review.state in (ReviewState.DONE, ReviewState.FAILED)
+    if review.head_sha and has_mark:
+        reference = str(review.review_id)
+        forge.set_status(review.ref, review.head_sha, status, review.status_id, reference=reference)
 
 
 def _is_newest(review: Review, resources: Resources) -> bool:

@@ -1,4 +1,4 @@
-"""One review as a job: claim it, run it, publish it, end it. The row in the database decides every step."""
+"""One review as a job: claim it, run it, publish it, finish it. The row in the database decides every step."""
 
 import time
 from dataclasses import dataclass, field
@@ -6,21 +6,19 @@ from datetime import timedelta
 
 import structlog
 
-from bot.broker import HIGH, LOW
-from bot.db import claims, findings, llm_calls, lookups, reviews
-from bot.db.claims import ClaimedReview, ClaimRefusal, ClaimRefused, HeadOutcome
+from bot.broker import HIGH
+from bot.db import claims, findings, lookups, reviews
+from bot.db.claims import ClaimedReview, ClaimRefusal, ClaimRefused
 from bot.db.engine import DatabaseUnavailable
+from bot.db.latency import LatencyRecord
 from bot.db.tables import ReviewState
 from bot.diff.parse import DiffSyntaxError
-from bot.events import PullRequestRef
-from bot.forges.base import Forge, ForgeError, ForgeUnavailable, PullRequest, Status
+from bot.forges.base import Forge, ForgeError, ForgeUnavailable
 from bot.llm.base import LlmCancelled, LlmDeadlineExceeded, LlmError, LlmUnavailable
 from bot.review import render
-from bot.review.observer import Observer
 from bot.review.pipeline import run_review
 from bot.review.publish import publish_review
 from bot.review.result import (
-    LlmCall,
     Published,
     ReviewRequest,
     ReviewRequeued,
@@ -30,16 +28,15 @@ from bot.review.result import (
     options_from,
 )
 from workers.conclude import conclude
+from workers.handover import pass_on, publish_next
 from workers.lease import kept_lease
-from workers.measure import call_record, latency_record
+from workers.mark import Mark
+from workers.measure import latency_record
+from workers.progress import Progress
 from workers.resources import Resources
+from workers.retry import give_back, retry_later
 
 log = structlog.get_logger(__name__)
-
-# A retry waits 15 s, then 30 s, 1 min, 2 min ... but never longer than ten minutes.
-_FIRST_RETRY_S = 15.0
-_LONGEST_RETRY_S = 600.0
-_STATUS_EVERY_S = 5.0
 
 
 def perform_review(review_id: int, resources: Resources) -> None:
@@ -54,29 +51,13 @@ def perform_review(review_id: int, resources: Resources) -> None:
     if isinstance(claimed, ClaimRefused):
         log.info("review not claimed", review=review_id, reason=claimed.reason)
         if claimed.reason in (ClaimRefusal.NOT_QUEUED, ClaimRefusal.PULL_REQUEST_BUSY):
-            _pass_on_place(review_id, resources)
+            pass_on(review_id, resources)
         return
     with structlog.contextvars.bound_contextvars(review=review_id, pull_request=str(claimed.ref)):
         try:
-            _Job(claimed=claimed, resources=resources).run()
+            _Job(claimed=claimed, resources=resources).perform()
         finally:
-            _publish_next_of_repository(claimed.ref, resources)
-
-
-def _pass_on_place(review_id: int, resources: Resources) -> None:
-    # Two workers that ended at the same time may have passed their places on to the same review.
-    review = lookups.get_review(resources.database, review_id)
-    if review:
-        _publish_next_of_repository(review.ref, resources)
-
-
-def _publish_next_of_repository(ref: PullRequestRef, resources: Resources) -> None:
-    # A message that found its repository busy was dropped, so whoever makes room passes the place on.
-    following = lookups.next_queued_of_repository(
-        resources.database, ref.forge, ref.repository, resources.now()
-    )
-    if following:
-        resources.publish(*following)
+            publish_next(claimed.ref, resources)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -84,57 +65,28 @@ class _Job:
     claimed: ClaimedReview
     resources: Resources
     started: float = field(default_factory=time.monotonic)
-    status_at: float = 0.0
-    status_id: str = ""
-    head_sha: str = ""
-    queue: str = ""
-    observer: Observer = field(init=False)
+    mark: Mark = field(init=False)
+    progress: Progress = field(init=False)
 
     def __post_init__(self) -> None:
-        self.status_id = self.claimed.status_id
-        self.head_sha = self.claimed.head_sha
-        self.queue = self.claimed.queue
-        self.observer = Observer(
-            on_head=self.on_head, on_size=self.on_size, on_progress=self.on_progress, on_call=self.on_call
-        )
+        self.mark = Mark(claimed=self.claimed, resources=self.resources)
+        self.progress = Progress(claimed=self.claimed, resources=self.resources, mark=self.mark)
 
-    @property
-    def is_final_attempt(self) -> bool:
-        return self.claimed.attempt >= self.resources.settings.max_attempts
-
-    @property
-    def request(self) -> ReviewRequest:
-        return ReviewRequest(
-            ref=self.claimed.ref,
-            reference=str(self.claimed.review_id),
-            head_sha=self.claimed.head_sha,
-            comment=self.claimed.comment,
-            requested_by=self.claimed.requested_by,
-            final_attempt=self.is_final_attempt,
-        )
-
-    def wait_ms(self) -> float:
-        return (self.claimed.claimed_at - self.claimed.received_at).total_seconds() * 1000
-
-    def elapsed_ms(self) -> float:
-        return self.wait_ms() + (time.monotonic() - self.started) * 1000
-
-    def run(self) -> None:
-        """Run the review to a final state, or give it back to the queue."""
-        database, settings = self.resources.database, self.resources.settings
+    def perform(self) -> None:
+        """Bring the review to a final state, or give it back to the queue."""
         try:
             with kept_lease(
-                database,
+                self.resources.database,
                 self.claimed,
-                lease_s=settings.lease_s,
-                cancelled=self.observer.cancelled,
+                lease_s=self.resources.settings.lease_s,
+                cancelled=self.progress.observer.cancelled,
                 stopping=self.resources.stopping,
                 now=self.resources.now,
             ):
                 forge = self.resources.forge_of(self.claimed.ref.forge)
-                result = self.result(forge)
+                result = self.run(forge)
                 published = self.publish(forge, result)
-            self.finish(ReviewState.DONE, "", result, published)
+            self.finish_done(result, published)
         except ReviewRequeued:
             pass
         except ReviewSkipped as skipped:
@@ -142,7 +94,7 @@ class _Job:
         except ReviewSuperseded as superseded:
             self.review_head(superseded)
         except LlmCancelled:
-            self.called_off()
+            self.leave()
         except (ForgeUnavailable, LlmUnavailable, LlmDeadlineExceeded, DatabaseUnavailable) as error:
             self.retry(error)
         except (ForgeError, LlmError, DiffSyntaxError) as error:
@@ -155,58 +107,74 @@ class _Job:
             )
             raise
 
-    def result(self, forge: Forge) -> ReviewResult:
+    def request(self, refusal: str = "") -> ReviewRequest:
+        return ReviewRequest(
+            ref=self.claimed.ref,
+            reference=str(self.claimed.review_id),
+            head_sha=self.claimed.head_sha,
+            comment=self.claimed.comment,
+            requested_by=self.claimed.requested_by,
+            refusal=refusal,
+            final_attempt=self.is_final_attempt,
+        )
+
+    def run(self, forge: Forge) -> ReviewResult:
         """Give the stored result of an earlier attempt, or ask the model and store what it said."""
+        database = self.resources.database
         if self.claimed.result:
-            stored = findings.load_findings(self.resources.database, self.claimed.review_id)
+            stored = findings.load_findings(database, self.claimed.review_id)
             return ReviewResult.from_json(self.claimed.result, tuple(each.finding for each in stored))
-        self.refuse_too_many_requests()
         result = run_review(
-            self.request,
+            self.request(self.refuse_too_many()),
             forge=forge,
             llm=self.resources.llm,
             options=options_from(self.resources.settings),
-            observer=self.observer,
+            observer=self.progress.observer,
         )
-        kept = findings.save_result(self.resources.database, self.claimed, result.to_json(), result.findings)
-        if not kept:
+        if not findings.save_result(database, self.claimed, result.to_json(), result.findings):
             raise LlmCancelled("the review was called off while the model was answering")
         return result
 
+    def refuse_too_many(self) -> str:
+        """Say why this request is one too many within an hour; "" if it is not."""
+        if not self.claimed.comment:
+            return ""
+        limit = self.resources.settings.reviews_per_hour
+        since = self.resources.now() - timedelta(hours=1)
+        if lookups.count_requested_since(self.resources.database, self.claimed.ref, since) <= limit:
+            return ""
+        return f"more than {limit} reviews were asked for on this pull request within an hour"
+
     def publish(self, forge: Forge, result: ReviewResult) -> Published:
+        """Post the result and store what the forge calls it."""
         database = self.resources.database
         published = publish_review(
-            self.request,
+            self.request(),
             result,
             forge=forge,
-            queue=self.queue,
+            queue=self.progress.queue,
             elapsed_ms=self.elapsed_ms,
             known=findings.posted_fingerprints(database, self.claimed.ref),
-            before_write=self.check_row,
+            before_write=self.progress.check_row,
         )
         findings.mark_posted(database, self.claimed, published.comment_ids, published.review_id)
         claims.set_summary_ref(database, self.claimed, published.summary_id)
         return published
 
-    def finish(
-        self,
-        state: ReviewState,
-        reason: str,
-        result: ReviewResult | None = None,
-        published: Published | None = None,
-    ) -> None:
-        """End the review with its latency row, then show the end to its author."""
+    def finish_done(self, result: ReviewResult, published: Published) -> None:
         latency = latency_record(
             self.claimed,
-            state=state,
-            queue=self.queue,
-            head_sha=self.head_sha,
+            queue=self.progress.queue,
             result=result,
             published=published,
             wait_ms=self.wait_ms(),
             total_ms=self.elapsed_ms(),
             now=self.resources.now(),
         )
+        self.finish(ReviewState.DONE, "", latency)
+
+    def finish(self, state: ReviewState, reason: str, latency: LatencyRecord | None = None) -> None:
+        """End the review, then show the end to its author."""
         ended = claims.finish(
             self.resources.database,
             self.claimed,
@@ -222,8 +190,8 @@ class _Job:
         """See to it that the head on the forge is reviewed, whether its webhook came late, early or not at all."""
         if self.claimed.comment:
             # Whoever asked wants an answer, so the same request reads the new head.
-            self.end_mark(str(superseded))
-            self.give_back(str(superseded), drop_result=True)
+            self.mark.end(str(superseded))
+            give_back(self.claimed, self.resources, str(superseded), drop_result=True)
             return
         self.finish(ReviewState.SUPERSEDED, str(superseded))
         newest = reviews.NewReview(
@@ -242,25 +210,11 @@ class _Job:
         if enqueued.outcome in (reviews.EnqueueOutcome.QUEUED, reviews.EnqueueOutcome.REQUEUED):
             self.resources.publish(enqueued.review_id, HIGH)
 
-    def give_back(self, reason: str, *, drop_result: bool = False) -> bool:
-        """Put the review back into its queue at once, without counting this as a try."""
-        given_back = claims.requeue(
-            self.resources.database,
-            self.claimed,
-            now=self.resources.now(),
-            reason=reason,
-            count_attempt=False,
-            drop_result=drop_result,
-        )
-        if given_back:
-            self.resources.publish(self.claimed.review_id, self.claimed.queue)
-        return given_back
-
-    def called_off(self) -> None:
+    def leave(self) -> None:
         """Give the review back if this process is stopping; else its end is in the row already."""
-        if self.resources.stopping.is_set() and self.give_back("The worker was stopped."):
-            return
-        conclude(self.claimed.review_id, self.resources)
+        is_stopping = self.resources.stopping.is_set()
+        if not (is_stopping and give_back(self.claimed, self.resources, "The worker was stopped.")):
+            conclude(self.claimed.review_id, self.resources)
 
     def retry(self, error: Exception) -> None:
         """Give the review back for later, or end it as failed after the last attempt."""
@@ -268,110 +222,18 @@ class _Job:
         if self.is_final_attempt:
             self.finish(ReviewState.FAILED, str(error))
             return
-        wanted_s = getattr(error, "retry_after_s", None) or 0.0
-        backoff_s = min(_FIRST_RETRY_S * 2 ** (self.claimed.attempt - 1), _LONGEST_RETRY_S)
-        now = self.resources.now()
-        retry_at = now + timedelta(seconds=max(backoff_s, wanted_s))
-        given_back = claims.requeue(
-            self.resources.database,
-            self.claimed,
-            now=now,
-            reason=str(error),
-            not_before=retry_at,
-            queue=self.queue,
-        )
-        if given_back:
-            self.set_status(render.status_retrying(str(error), retry_at))
+        retry_at = retry_later(self.claimed, self.resources, error, queue=self.progress.queue)
+        if retry_at:
+            self.mark.set(render.status_retrying(str(error), retry_at))
         else:
             conclude(self.claimed.review_id, self.resources)
 
-    def refuse_too_many_requests(self) -> None:
-        if not self.claimed.comment:
-            return
-        limit = self.resources.settings.reviews_per_hour
-        since = self.resources.now() - timedelta(hours=1)
-        if lookups.count_requested_since(self.resources.database, self.claimed.ref, since) > limit:
-            raise ReviewSkipped(
-                f"more than {limit} reviews were asked for on this pull request within an hour"
-            )
+    @property
+    def is_final_attempt(self) -> bool:
+        return self.claimed.attempt >= self.resources.settings.max_attempts
 
-    def on_head(self, pull_request: PullRequest) -> None:
-        if self.claimed.head_sha not in ("", pull_request.head_sha):
-            self.end_mark(f"the head moved to {pull_request.head_sha[:7]}")
-        self.head_sha = pull_request.head_sha
-        outcome = claims.set_head(
-            self.resources.database, self.claimed, pull_request.head_sha, pull_request.base_sha
-        )
-        if outcome is HeadOutcome.LOST:
-            raise LlmCancelled("the review was called off while it was starting")
-        if outcome is HeadOutcome.TAKEN:
-            raise ReviewSkipped("this head is under review already")
-        self.set_status(render.status_reading(0, 1))
+    def wait_ms(self) -> float:
+        return (self.claimed.claimed_at - self.claimed.received_at).total_seconds() * 1000
 
-    def on_size(self, estimated_tokens: int) -> None:
-        self.check_claim()
-        is_low = estimated_tokens > self.resources.settings.low_queue_tokens
-        # One that was known to be long and is here all the same has waited too long in `low`: it stays.
-        is_news = self.claimed.estimated_tokens <= self.resources.settings.low_queue_tokens
-        if is_low and is_news and self.claimed.queue == HIGH:
-            moved = claims.requeue(
-                self.resources.database,
-                self.claimed,
-                now=self.resources.now(),
-                reason=f"The cleaned diff has an estimated {estimated_tokens} tokens.",
-                queue=LOW,
-                estimated_tokens=estimated_tokens,
-                count_attempt=False,
-            )
-            if not moved:
-                raise LlmCancelled("the review was called off before it was moved")
-            self.set_status(render.status_queued(LOW, estimated_tokens))
-            self.resources.publish(self.claimed.review_id, LOW)
-            raise ReviewRequeued("moved to the queue low")
-        # The other way round it would only wait a second time; it keeps its place and is counted as what it is.
-        self.queue = LOW if is_low else HIGH
-
-    def on_progress(self, done: int, chunks: int) -> None:
-        self.check_claim()
-        if time.monotonic() - self.status_at >= _STATUS_EVERY_S:
-            self.check_row()
-            self.set_status(render.status_reading(done, chunks))
-
-    def on_call(self, call: LlmCall) -> None:
-        llm_calls.record_llm_call(
-            self.resources.database,
-            self.claimed.review_id,
-            call_record(call, self.claimed.attempt, self.resources.now()),
-        )
-
-    def check_claim(self) -> None:
-        if self.observer.cancelled.is_set():
-            raise LlmCancelled("the review was called off")
-
-    def end_mark(self, reason: str) -> None:
-        """End the mark on a head that this review leaves for another."""
-        if self.status_id:
-            self.set_status(render.status_ended(reason))
-            self.status_id = ""
-            claims.set_status_id(self.resources.database, self.claimed, "")
-
-    def check_row(self) -> None:
-        """Stop if the review is not ours any more: somebody else may be writing on the pull request already."""
-        self.check_claim()
-        if not claims.is_current(self.resources.database, self.claimed):
-            raise LlmCancelled("the review was called off")
-
-    def set_status(self, status: Status) -> None:
-        """Set the mark on the commit; that it could not be set must not cost the review."""
-        self.status_at = time.monotonic()
-        if not self.head_sha:
-            return
-        try:
-            forge = self.resources.forge_of(self.claimed.ref.forge)
-            status_id = forge.set_status(self.claimed.ref, self.head_sha, status, self.status_id)
-        except ForgeError as error:
-            log.warning("status not set", error=str(error))
-            return
-        if status_id != self.status_id:
-            self.status_id = status_id
-            claims.set_status_id(self.resources.database, self.claimed, status_id)
+    def elapsed_ms(self) -> float:
+        return self.wait_ms() + (time.monotonic() - self.started) * 1000

@@ -65,6 +65,7 @@ def sweep_once(
     except BrokerUnavailable as error:
         log.warning("broker away", error=str(error))
     sweeping.mark_published(database, published, now)
+    sweeping.postpone_telling(database, told, now)
     return Swept(
         published=tuple(published), requeued=expired.requeued, failed=expired.failed, told=tuple(told)
     )

@@ -1,6 +1,7 @@
 """Commands that run Redline: everything at once, or one process each."""
 
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -29,8 +30,10 @@ def up() -> None:
     from honcho.manager import Manager
 
     settings = load_settings()
+    _check_access(settings)
     settings.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
-    with embedded_broker(settings):
+    # As Ctrl-C does: the others are stopped in good order, and leaving the block says why.
+    with embedded_broker(settings, on_death=lambda: os.kill(os.getpid(), signal.SIGTERM)):
         migrate_database(settings.effective_database_url)
         load_admin_token(settings)
         _greet(settings)
@@ -50,6 +53,7 @@ def up() -> None:
 def web() -> None:
     """Run the web process: it receives webhooks and serves the admin pages."""
     settings = load_settings()
+    _check_access(settings)
     _check_schema(settings)
     _become("gunicorn", "-c", "python:bot.web.gunicorn_config", "bot.web.wsgi:app")
 
@@ -68,6 +72,7 @@ def worker(queue: str) -> None:
     huge one is being read.
     """
     settings = load_settings()
+    _check_access(settings)
     _check_schema(settings)
     queues = "high" if queue == "high" else "low,high"
     _become(
@@ -91,6 +96,12 @@ def migrate() -> None:
     settings.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
     migrate_database(settings.effective_database_url)
     click.echo("The database is up to date.")
+
+
+def _check_access(settings: Settings) -> None:
+    from bot.forges.registry import check_access  # its libraries are slow to load, and few commands need them
+
+    check_access(settings)
 
 
 def _check_schema(settings: Settings) -> None:

@@ -14,9 +14,10 @@ from typing import Any
 from sqlalchemy import ColumnElement, Row, and_, select, update
 
 from bot.db.engine import Database, DatabaseConflict
+from bot.db.failures import insert_failure
 from bot.db.latency import LatencyRecord, insert_latency
 from bot.db.locks import lock_until_commit
-from bot.db.lookups import read_comment
+from bot.db.lookups import read_comment, read_review
 from bot.db.reviews import UNCLAIMED, is_due
 from bot.db.tables import IS_QUEUED, IS_RUNNING, ReviewState, review
 from bot.events import CommentRef, PullRequestRef
@@ -235,7 +236,10 @@ def finish(
     now: datetime,
     latency: LatencyRecord | None,
 ) -> bool:
-    """End the review and store its latency row together; False, and nothing stored, if the claim was lost."""
+    """End the review and store its latency row together; False, and nothing stored, if the claim was lost.
+
+    `latency` is the row of a review that is done; one that failed gets its own here.
+    """
     if state in (ReviewState.QUEUED, ReviewState.RUNNING):
         raise ValueError(f"{state} is not a state that a review can end in")
     with db.transaction() as connection:
@@ -243,7 +247,10 @@ def finish(
             update(review)
             .where(holds(claimed))
             .values(**UNCLAIMED, state=state, reason=reason, finished_at=now)
-        ).rowcount
-        if ended and latency is not None:
+            .returning(*review.c)
+        ).one_or_none()
+        if ended is not None and state is ReviewState.FAILED:
+            insert_failure(connection, read_review(ended), now)
+        elif ended is not None and latency is not None:
             insert_latency(connection, latency)
-    return ended == 1
+    return ended is not None

@@ -1,15 +1,15 @@
-"""Looking up reviews: one or many, what a pull request has had, and what its repository runs next."""
+"""Looking up reviews: one, many, and what a pull request was asked for."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Column, ColumnElement, Row, case, func, literal_column, select
+from sqlalchemy import Row, func, select
 
 from bot.db.engine import Database
-from bot.db.reviews import is_due, of_pull_request
-from bot.db.tables import IS_QUEUED, ReviewState, review
+from bot.db.reviews import of_pull_request
+from bot.db.tables import ReviewState, review
 from bot.events import CommentKind, CommentRef, PullRequestRef
 
 
@@ -76,29 +76,6 @@ def list_reviews(
         return [read_review(row) for row in connection.execute(statement)]
 
 
-def latest_done_head(db: Database, ref: PullRequestRef, before_review_id: int) -> str | None:
-    """Give the head that was reviewed last, not counting this review; None if none was."""
-    return _latest(
-        db,
-        review.c.head_sha,
-        of_pull_request(ref),
-        review.c.state == ReviewState.DONE,
-        review.c.id != before_review_id,
-        review.c.head_sha != "",
-    )
-
-
-def latest_summary_ref(db: Database, ref: PullRequestRef) -> str | None:
-    """Give the id of the pull request's summary comment, which every run edits; None if there is none yet."""
-    return _latest(db, review.c.summary_ref, of_pull_request(ref), review.c.summary_ref != "")
-
-
-def _latest(db: Database, column: Column[str], *conditions: ColumnElement[bool]) -> str | None:
-    statement = select(column).where(*conditions).order_by(review.c.finished_at.desc(), review.c.id.desc())
-    with db.reading() as connection:
-        return connection.scalar(statement.limit(1))
-
-
 def count_requested_since(db: Database, ref: PullRequestRef, since: datetime) -> int:
     """Count the reviews that comments asked for and that a worker took on, the running ones included.
 
@@ -116,41 +93,6 @@ def count_requested_since(db: Database, ref: PullRequestRef, since: datetime) ->
                 review.c.received_at >= since,
             )
         ).scalar_one()
-
-
-def next_queued_of_repository(
-    db: Database, forge: str, repository: str, now: datetime
-) -> tuple[int, str] | None:
-    """Give id and queue of the review that the repository should run next, for the worker that just ended one.
-
-    A pull request that has a running review is left out: `claim` would refuse its next one.
-    """
-    other = review.alias()
-    is_busy = (
-        select(other.c.id)
-        .where(
-            # Written out like IS_RUNNING, which is about the row itself.
-            other.c.state == literal_column("'running'"),
-            other.c.forge == review.c.forge,
-            other.c.repository == review.c.repository,
-            other.c.number == review.c.number,
-        )
-        .exists()
-    )
-    with db.reading() as connection:
-        row = connection.execute(
-            select(review.c.id, review.c.queue)
-            .where(
-                IS_QUEUED,
-                review.c.forge == forge,
-                review.c.repository == repository,
-                is_due(now),
-                ~is_busy,
-            )
-            .order_by(case((review.c.queue == "high", 0), else_=1), review.c.received_at, review.c.id)
-            .limit(1)
-        ).one_or_none()
-    return None if row is None else (row.id, row.queue)
 
 
 def read_review(row: Row[Any]) -> Review:

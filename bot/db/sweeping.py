@@ -3,18 +3,24 @@
 Each statement takes only rows that nobody else holds, so a pass never waits for a worker and can run twice.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sqlalchemy import ColumnElement, Select, Table, and_, delete, func, or_, select, update
+from sqlalchemy import ColumnElement, Select, Table, and_, bindparam, delete, or_, select, update
 from sqlalchemy.sql.dml import ReturningDelete, ReturningUpdate
 
 from bot.db.engine import Database
+from bot.db.failures import insert_failure
+from bot.db.handover import call_up
+from bot.db.lookups import read_review
 from bot.db.reviews import UNCLAIMED, is_due
 from bot.db.tables import IS_QUEUED, IS_RUNNING, ReviewState, delivery, llm_call, review
 
 BATCH = 500
+_TELL_AGAIN_S = 60.0
+_TELL_AGAIN_AT_MOST_S = 3600.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,16 +38,6 @@ class Purged:
     payloads: int
     llm_calls: int
     results: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QueueDepth:
-    """How much waits and runs in a queue, and since when its oldest review waits (None if none does)."""
-
-    queue: str
-    queued: int
-    running: int
-    oldest_received_at: datetime | None
 
 
 def due_for_publish(
@@ -79,11 +75,14 @@ def mark_published(db: Database, ids: Sequence[int], now: datetime) -> None:
 
 
 def expire_leases(db: Database, now: datetime, max_attempts: int) -> Expired:
-    """Give the reviews of dead workers back to the queue; those that were tried too often end as failed."""
+    """Give the reviews of dead workers back to the queue; those that were tried too often end as failed.
+
+    Their repositories' next reviews are published again too: the dead worker did not hand its place on.
+    """
     expired = and_(IS_RUNNING, review.c.lease_until < now)
     given_up = review.c.attempt >= max_attempts
     with db.transaction() as connection:
-        failed = connection.scalars(
+        failed = connection.execute(
             update(review)
             .where(review.c.id.in_(_free(review, expired, given_up)))
             .values(
@@ -92,9 +91,11 @@ def expire_leases(db: Database, now: datetime, max_attempts: int) -> Expired:
                 reason=f"The review was tried {max_attempts} times and its worker stopped each time.",
                 finished_at=now,
             )
-            .returning(review.c.id)
+            .returning(*review.c)
         ).all()
-        requeued = connection.scalars(
+        for row in failed:
+            insert_failure(connection, read_review(row), now)
+        requeued = connection.execute(
             update(review)
             .where(review.c.id.in_(_free(review, expired, ~given_up)))
             .values(
@@ -103,9 +104,15 @@ def expire_leases(db: Database, now: datetime, max_attempts: int) -> Expired:
                 reason="The worker stopped, so another one starts over.",
                 published_at=None,
             )
-            .returning(review.c.id)
+            .returning(review.c.id, review.c.forge, review.c.repository)
         ).all()
-    return Expired(requeued=tuple(requeued), failed=tuple(failed))
+        freed = Counter((row.forge, row.repository) for row in (*failed, *requeued))
+        for (forge, repository), places in freed.items():
+            call_up(connection, forge, repository, now, places=places)
+    return Expired(
+        requeued=tuple(row.id for row in requeued),
+        failed=tuple(row.id for row in failed),
+    )
 
 
 def promote_old(db: Database, now: datetime, after_s: float) -> list[int]:
@@ -133,12 +140,37 @@ def untold(db: Database, now: datetime, after_s: float, limit: int = BATCH) -> l
                 .where(
                     review.c.finished_at < now - timedelta(seconds=after_s),
                     review.c.told_at.is_(None),
+                    is_due(now),
                     or_(review.c.status_id != "", review.c.claimed_at.is_not(None)),
                 )
                 .order_by(review.c.finished_at, review.c.id)
                 .limit(limit)
             )
         )
+
+
+def postpone_telling(db: Database, ids: Sequence[int], now: datetime, at_least_s: float = 0.0) -> None:
+    """Have `untold` leave these reviews out for a while: as long again as they have waited, at most an hour.
+
+    So a forge that is away for long is asked ever less often. `at_least_s` is the forge's own wish.
+    """
+    with db.transaction() as connection:
+        ended = connection.execute(
+            select(review.c.id, review.c.finished_at, review.c.not_before)
+            .where(review.c.id.in_(ids), review.c.finished_at.is_not(None), review.c.told_at.is_(None))
+            .with_for_update(skip_locked=True)
+        ).all()
+        later = []
+        for row in ended:
+            waited_s = (now - row.finished_at).total_seconds()
+            wait_s = max(min(max(waited_s, _TELL_AGAIN_S), _TELL_AGAIN_AT_MOST_S), at_least_s)
+            until = max(row.not_before or now, now + timedelta(seconds=wait_s))
+            later.append({"of_id": row.id, "until": until})
+        if later:
+            connection.execute(
+                update(review).where(review.c.id == bindparam("of_id")).values(not_before=bindparam("until")),
+                later,
+            )
 
 
 def mark_told(db: Database, ids: Sequence[int], now: datetime) -> None:
@@ -175,31 +207,6 @@ def purge(db: Database, now: datetime, retention_days: float) -> Purged:
             db, update(review).where(review.c.id.in_(results)).values(result=None).returning(review.c.id)
         ),
     )
-
-
-def queue_depths(db: Database) -> list[QueueDepth]:
-    """Count what waits and runs in both queues."""
-    # Two statements, since none has an index that serves both conditions.
-    waiting = select(
-        review.c.queue, func.count().label("reviews"), func.min(review.c.received_at).label("oldest")
-    )
-    working = select(review.c.queue, func.count().label("reviews"))
-    with db.reading() as connection:
-        queued = {
-            row.queue: row for row in connection.execute(waiting.where(IS_QUEUED).group_by(review.c.queue))
-        }
-        running = {
-            row.queue: row for row in connection.execute(working.where(IS_RUNNING).group_by(review.c.queue))
-        }
-    return [
-        QueueDepth(
-            queue=queue,
-            queued=queued[queue].reviews if queue in queued else 0,
-            running=running[queue].reviews if queue in running else 0,
-            oldest_received_at=queued[queue].oldest if queue in queued else None,
-        )
-        for queue in ("high", "low")
-    ]
 
 
 def _free(table: Table, *conditions: ColumnElement[bool], limit: int | None = BATCH) -> Select[int]:

@@ -129,6 +129,7 @@ review = Table(
     Column("finished_at", UtcDateTime),
     Column("told_at", UtcDateTime),
     Column("attempt", Integer, nullable=False, server_default=text("0")),
+    # While it waits: when a worker may take it. After its end: when its author is to be told again.
     Column("not_before", UtcDateTime),
     Column("lease_until", UtcDateTime),
     Column("lease_token", String(32)),

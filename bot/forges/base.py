@@ -147,6 +147,9 @@ class Forge(Protocol):
     def acknowledge(self, ref: PullRequestRef, comment: CommentRef) -> None:
         """Put an eyes reaction on a comment that we act on; doing it twice is harmless."""
 
+    def decline(self, ref: PullRequestRef, comment: CommentRef) -> None:
+        """Put a confused reaction on a comment that we do not act on; doing it twice is harmless."""
+
     def list_own_comments(self, ref: PullRequestRef) -> OwnComments:
         """List what our own account has posted on the pull request."""
 
@@ -164,5 +167,11 @@ class Forge(Protocol):
     def edit_comment(self, ref: PullRequestRef, comment_id: str, body: str) -> None:
         """Replace the text of a comment in the main thread; ForgeMissing if somebody deleted it."""
 
-    def set_status(self, ref: PullRequestRef, head_sha: str, status: Status, status_id: str) -> str:
-        """Set the mark on a commit and return its id, to be passed the next time ("" the first time)."""
+    def set_status(
+        self, ref: PullRequestRef, head_sha: str, status: Status, status_id: str, *, reference: str
+    ) -> str:
+        """Set the mark on a commit and return its id, to be passed the next time ("" the first time).
+
+        A review has one mark per commit: where its id was lost, by a crash or an unclear answer, the mark is
+        found by `reference`, the review's own.
+        """

@@ -20,6 +20,7 @@ from bot.forges.github_auth import AppCredentials, Credentials, TokenCredentials
 from bot.forges.github_client import Endpoint, GitHubClient, failure, object_in, understood
 from bot.forges.github_diff import fetch_diff
 from bot.forges.github_files import fetch_file
+from bot.forges.github_key import read_private_key
 from bot.forges.github_transport import GitHubTransport
 from bot.forges.payload import Fields
 from bot.settings import Settings
@@ -105,7 +106,15 @@ class GitHubForge:
             return object_in(reply, endpoint).find_text("permission") in {"admin", "write"}
 
     def acknowledge(self, ref: PullRequestRef, comment: CommentRef) -> None:
-        """Put the eyes on a comment; GitHub answers 200 if they are there already."""
+        """Put the eyes on a comment."""
+        self._react(ref, comment, "eyes")
+
+    def decline(self, ref: PullRequestRef, comment: CommentRef) -> None:
+        """Put the confused face on a comment."""
+        self._react(ref, comment, "confused")
+
+    def _react(self, ref: PullRequestRef, comment: CommentRef, content: str) -> None:
+        """React to a comment; GitHub answers 200 if the reaction is there already."""
         part = "issues" if comment.kind is CommentKind.CONVERSATION else "pulls"
         endpoint = Endpoint(
             repository=ref.repository,
@@ -113,7 +122,7 @@ class GitHubForge:
             what=f"the reaction on a comment of {ref.repository}#{ref.number}",
             permission="issues: write" if part == "issues" else "pull requests: write",
         )
-        self._client.write("POST", endpoint, {"content": "eyes"}, repeatable=True)
+        self._client.write("POST", endpoint, {"content": content}, repeatable=True)
 
     def list_own_comments(self, ref: PullRequestRef) -> OwnComments:
         """List what we have posted; a pending review is not posted, and nobody else sees it."""
@@ -162,10 +171,20 @@ class GitHubForge:
         )
         self._client.write("PATCH", endpoint, {"body": body}, repeatable=True)
 
-    def set_status(self, ref: PullRequestRef, head_sha: str, status: Status, status_id: str) -> str:
+    def set_status(
+        self, ref: PullRequestRef, head_sha: str, status: Status, status_id: str, *, reference: str
+    ) -> str:
         """Set the mark on the commit, through the repository that the pull request goes to."""
         if self._credentials.is_app:
-            return github_status.set_check_run(self._client, ref, head_sha, status, status_id)
+            return github_status.set_check_run(
+                self._client,
+                ref,
+                head_sha,
+                status,
+                status_id,
+                reference=reference,
+                own_login=self.own_login,
+            )
         return github_status.set_commit_status(self._client, ref, head_sha, status)
 
     def _merge_base(self, ref: PullRequestRef, base_tip: str, head_sha: str) -> str:
@@ -209,11 +228,7 @@ def open_github(settings: Settings) -> GitHubForge:
     """Make the forge that the settings describe; raises ForgeDenied if there are no usable credentials."""
     transport = GitHubTransport(settings.github_api_url, seconds_between_writes=0.0)
     if settings.github_app_id and settings.github_private_key_file:
-        try:
-            private_key = settings.github_private_key_file.read_text(encoding="ascii")
-        except (OSError, ValueError) as error:
-            where = f"REDLINE_GITHUB_PRIVATE_KEY_FILE ({settings.github_private_key_file})"
-            raise ForgeDenied(f"{where} cannot be read: {error}.") from error
+        private_key = read_private_key(settings.github_private_key_file)
         return GitHubForge(transport, AppCredentials(transport, settings.github_app_id, private_key))
     token = settings.github_token.get_secret_value().strip()
     if not token:

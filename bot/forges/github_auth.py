@@ -66,14 +66,7 @@ class AppCredentials:
     def __init__(self, transport: GitHubTransport, app_id: str, private_key: str) -> None:
         self._transport = transport
         # The clock may be a minute wrong either way: GitHub accepts ten minutes between the two at most.
-        try:
-            self._app = Auth.AppAuth(app_id, private_key, jwt_expiry=300, jwt_issued_at=-60)
-            self._app.create_jwt()
-        except Exception as error:
-            raise ForgeDenied(
-                "REDLINE_GITHUB_PRIVATE_KEY_FILE holds no RSA private key in PEM form: "
-                "download a new one from the App's settings."
-            ) from error
+        self._app = Auth.AppAuth(app_id, private_key, jwt_expiry=300, jwt_issued_at=-60)
         self._tokens: dict[str, tuple[Auth.Token, datetime]] = {}
         self._locks: dict[str, threading.Lock] = {}
         self._lock = threading.Lock()

@@ -5,7 +5,22 @@ from collections.abc import Callable
 
 from bot.forges.base import Forge, ForgeDenied
 from bot.forges.github import github_is_configured, open_github
-from bot.settings import Settings
+from bot.forges.github_key import read_private_key
+from bot.settings import Settings, SettingsError
+
+
+def check_access(settings: Settings) -> None:
+    """Look, without asking a forge, whether what its webhooks ask for could be done; raises SettingsError."""
+    if settings.github_webhook_secrets and not github_is_configured(settings):
+        raise SettingsError(
+            "REDLINE_GITHUB_WEBHOOK_SECRET is set, but nothing to review with: set REDLINE_GITHUB_TOKEN, or "
+            "REDLINE_GITHUB_APP_ID and REDLINE_GITHUB_PRIVATE_KEY_FILE, too"
+        )
+    if settings.github_private_key_file:
+        try:
+            read_private_key(settings.github_private_key_file)
+        except ForgeDenied as error:
+            raise SettingsError(str(error)) from None
 
 
 def open_forges(settings: Settings) -> Callable[[str], Forge]:

@@ -19,7 +19,7 @@ class LlmDeadlineExceeded(LlmError):
 
 
 class LlmCancelled(LlmError):
-    """The question was called off by `Question.cancelled`; the request was closed so that its slot is free."""
+    """The request was called off by its `cancelled`; it was closed so that its slot is free."""
 
 
 class LlmRefused(LlmError):
@@ -94,8 +94,11 @@ class EngineInfo:
 class Llm(Protocol):
     """What a review needs of the engine. Every method raises only `LlmError` and its kinds; threads may share it."""
 
-    def describe(self, deadline: float) -> EngineInfo:
-        """Ask which model is served and how long its context is; remembered after the first answer."""
+    def describe(self, deadline: float, cancelled: threading.Event | None = None) -> EngineInfo:
+        """Ask which model is served and how long its context is; remembered after the first answer.
+
+        `deadline` and `cancelled` are as those of a question.
+        """
 
     def ask(self, question: Question) -> Answer:
         """Send one question and wait for the whole answer."""

@@ -9,12 +9,20 @@ import concurrent.futures
 import json
 import threading
 import time
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import TypeVar
 
 import openai
 
-from bot.llm.base import Answer, EngineInfo, LlmDeadlineExceeded, LlmRefused, LlmUnavailable, Question
+from bot.llm.base import (
+    Answer,
+    EngineInfo,
+    LlmCancelled,
+    LlmDeadlineExceeded,
+    LlmRefused,
+    LlmUnavailable,
+    Question,
+)
 from bot.llm.failures import AttemptFailed, ExtrasRefused, FormatRefused, classify_status
 from bot.llm.request import WEAKER_FORMAT, AnswerFormat, normalise_base_url, open_stream
 from bot.llm.retry import retry
@@ -59,19 +67,20 @@ class OpenAiLlm:
         self._starting = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
 
-    def describe(self, deadline: float) -> EngineInfo:
+    def describe(self, deadline: float, cancelled: threading.Event | None = None) -> EngineInfo:
         """Ask which model is served and how long its context is; remembered after the first answer.
 
-        Raises LlmRefused, naming what is served, if the configured model is not among it.
+        Raises LlmRefused, naming what is served, if the configured model is not among it; LlmUnavailable,
+        LlmDeadlineExceeded or LlmCancelled.
         """
-        return self._run(self._describe(deadline), deadline, threading.Event())
+        return self._run(lambda: self._describe(deadline), deadline, cancelled or threading.Event())
 
     def ask(self, question: Question) -> Answer:
         """Send one question and wait for the whole answer, with retries, until the question's deadline.
 
-        Raises PromptTooLong, LlmRefused, LlmUnavailable (also when it is cancelled) or LlmDeadlineExceeded.
+        Raises PromptTooLong, LlmRefused, LlmUnavailable, LlmDeadlineExceeded or LlmCancelled.
         """
-        return self._run(self._answer(question), question.deadline, question.cancelled)
+        return self._run(lambda: self._answer(question), question.deadline, question.cancelled)
 
     def close(self) -> None:
         """Break off what is in flight and end the client's thread; it may not be asked afterwards."""
@@ -90,20 +99,25 @@ class OpenAiLlm:
         await asyncio.gather(*others, return_exceptions=True)
         await self._engine.close()
 
-    def _run(self, work: Coroutine[object, object, _T], deadline: float, cancelled: threading.Event) -> _T:
+    def _run(
+        self,
+        work: Callable[[], Coroutine[object, object, _T]],
+        deadline: float,
+        cancelled: threading.Event,
+    ) -> _T:
         started = time.monotonic()
 
         async def until_deadline() -> _T:
             # The loop's clock is the monotonic clock, so the deadline can be handed over as it is.
             async with asyncio.timeout_at(deadline):
-                return await work
+                return await work()
 
         future = asyncio.run_coroutine_threadsafe(until_deadline(), self._start())
         try:
             while not cancelled.is_set():
                 if concurrent.futures.wait((future,), timeout=_CANCEL_POLL_S).done:
                     return future.result()
-            raise LlmUnavailable("the request was cancelled")
+            raise LlmCancelled("the request was called off")
         except TimeoutError:
             seconds = max(0.0, deadline - started)
             raise LlmDeadlineExceeded(

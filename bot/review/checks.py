@@ -11,16 +11,18 @@ def check(request: ReviewRequest, forge: Forge) -> PullRequest:
 
     Raises ReviewSkipped with the reason for the admin, ReviewSuperseded if the head has moved, and ForgeError.
     """
+    # By the permission check alone: what the payload says of an author's association is no authorization.
+    if request.comment and not forge.may_write(request.ref.repository, request.requested_by):
+        raise ReviewSkipped(f"{request.requested_by} has no write access to {request.ref.repository}")
+    pull_request = forge.get_pull_request(request.ref)
+    refusal = request.refusal or ("" if pull_request.is_open else "the pull request is closed")
     if request.comment:
-        # By the permission check alone: what the payload says of an author's association is no authorization.
-        if not forge.may_write(request.ref.repository, request.requested_by):
-            raise ReviewSkipped(f"{request.requested_by} has no write access to {request.ref.repository}")
+        answer = forge.decline if refusal else forge.acknowledge
         # A courtesy: that it failed, or that the comment is gone, must not cost the review.
         with suppress(ForgeError):
-            forge.acknowledge(request.ref, request.comment)
-    pull_request = forge.get_pull_request(request.ref)
-    if not pull_request.is_open:
-        raise ReviewSkipped("the pull request is closed")
+            answer(request.ref, request.comment)
+    if refusal:
+        raise ReviewSkipped(refusal)
     if not request.comment:
         # A person may ask for a draft; nobody asked for this one.
         if pull_request.is_draft:

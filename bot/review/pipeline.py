@@ -88,9 +88,8 @@ def review_diff(
     started = clock()
     cleaned = clean_diff(redact_diff(parse_diff(fetched.data)))
     clean_ms = (clock() - started) * 1000
-    budget = (
-        _chunk_budget(llm, options, clock) if cleaned.kept else 0
-    )  # with nothing to ask, no engine is needed
+    # With nothing to ask, no engine is needed.
+    budget = _chunk_budget(llm, options, observer, clock) if cleaned.kept else 0
     started = clock()
     chunks = chunk_files(cleaned.kept, budget) if cleaned.kept else ()
     estimated_tokens = sum(chunk.estimated_tokens for chunk in chunks)
@@ -126,9 +125,10 @@ def review_diff(
     )
 
 
-def _chunk_budget(llm: Llm, options: ReviewOptions, clock: Clock) -> int:
+def _chunk_budget(llm: Llm, options: ReviewOptions, observer: Observer, clock: Clock) -> int:
     """Give the tokens that one chunk may have in the engine's context."""
-    context = llm.describe(clock() + options.deadline_s).context_tokens or _ASSUMED_CONTEXT_TOKENS
+    served = llm.describe(clock() + options.deadline_s, observer.cancelled)
+    context = served.context_tokens or _ASSUMED_CONTEXT_TOKENS
     room = context - options.answer_tokens - _FRAME_TOKENS
     if room < _LEAST_CHUNK_TOKENS:
         raise LlmRefused(

@@ -15,7 +15,8 @@ class ReviewRequest:
     """One review to be made.
 
     `reference` is what an admin can look the review up by. `comment` and `requested_by` are set when a
-    person asked for it. `final_attempt` tells that a partial result is better than another try.
+    person asked for it, `refusal` if even one who may ask does not get it now. `final_attempt` tells that a
+    partial result is better than another try.
     """
 
     ref: PullRequestRef
@@ -23,6 +24,7 @@ class ReviewRequest:
     head_sha: str = ""
     comment: CommentRef | None = None
     requested_by: str = ""
+    refusal: str = ""
     final_attempt: bool = True
 
 

@@ -6,13 +6,24 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 from rich.console import Console
 
-from deploy.demo.processes import ROOT, Engine, ProcessError, engine, free_port, redline
+from deploy.demo.processes import (
+    ROOT,
+    Engine,
+    ProcessError,
+    check_alive,
+    engine,
+    free_port,
+    redline,
+    the_only_demo,
+)
 from deploy.demo.show import show_comments, show_latency, show_summary
 from deploy.demo.stage import Branches, StageError, stage_range, stage_shop
 from deploy.sandbox.github import GitHubSandbox
@@ -43,10 +54,11 @@ def main(repo: Path | None, base: str, head: str) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, signal.default_int_handler)
     console = Console(width=None if sys.stdout.isatty() else 110)
-    shutil.rmtree(FOLDER, ignore_errors=True)
-    FOLDER.mkdir(parents=True)
     try:
-        run(console, repo, base, head)
+        with the_only_demo(FOLDER.with_name("demo.lock")):
+            shutil.rmtree(FOLDER, ignore_errors=True)
+            FOLDER.mkdir(parents=True)
+            run(console, repo, base, head)
     except (ProcessError, StageError) as error:
         raise click.ClickException(str(error)) from None
     except KeyboardInterrupt:
@@ -99,7 +111,8 @@ def _review(
     )
     page = f"{sandbox.url}/{branches.repository}/pull/{number}"
     console.print(f"Opened pull request #{number}, [bold]{branches.title}[/bold]: {page}")
-    pull = _watch(console, sandbox, branches.repository, number, process)
+    check = partial(check_alive, served, process, FOLDER)
+    pull = watch(console, sandbox, branches.repository, number, check)
     show_comments(console, pull)
     show_summary(console, pull)
     show_latency(console, FOLDER / "data" / "redline.db")
@@ -120,14 +133,18 @@ def _review(
         )
     if sys.stdout.isatty():
         console.print("\nAll of it stays up until Ctrl-C: write a comment with /review, push, look around.")
-        while process.poll() is None:
+        while True:
+            check()
             time.sleep(0.5)
 
 
-def _watch(
-    console: Console, sandbox: GitHubSandbox, repository: str, number: int, process: "subprocess.Popen[bytes]"
+def watch(
+    console: Console, sandbox: GitHubSandbox, repository: str, number: int, check: Callable[[], None]
 ) -> Any:
-    """Show the marks that Redline sets on the commit until the last one; give the pull request as it is then."""
+    """Show the marks that Redline sets on the commit until the last one; give the pull request as it is then.
+
+    Raises ProcessError if it takes too long, and what `check` raises meanwhile.
+    """
     started = time.monotonic()
     said = ""
     with console.status("waiting for the webhook") as status:
@@ -142,8 +159,7 @@ def _watch(
                 said = text
             if state != "pending":
                 return pull
-            if process.poll() is not None:
-                raise ProcessError(f"Redline ended by itself; its log is {FOLDER / 'redline.log'}")
+            check()
             time.sleep(0.1)
     raise ProcessError(
         f"The review did not end within {_REVIEW_LIMIT_S:.0f} s; the log is {FOLDER / 'redline.log'}"

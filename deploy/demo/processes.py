@@ -1,5 +1,6 @@
 """The two programs that the demo runs beside the sandbox: the engine and `redline up`."""
 
+import fcntl
 import json
 import os
 import socket
@@ -22,10 +23,26 @@ class ProcessError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Engine:
-    """Where the engine is, and whether it is the small one that only shows how things work."""
+    """Where the engine is, whether it is the small one that only shows how things work, and our process of it."""
 
     base_url: str
     is_small: bool
+    process: "subprocess.Popen[bytes] | None" = None
+
+
+@contextmanager
+def the_only_demo(lock: Path) -> Iterator[None]:
+    """Hold the lock during the block: a second demo would delete this one's files; raises ProcessError."""
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    with lock.open("ab") as file:
+        try:
+            # Let go by the kernel when this process ends, however that happens.
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise ProcessError(
+                "A demo is running in this checkout already: end it with Ctrl-C first."
+            ) from None
+        yield
 
 
 @contextmanager
@@ -44,7 +61,8 @@ def engine(folder: Path) -> Iterator[Engine]:
             if process.poll() is not None:
                 raise ProcessError("The engine did not start; what it said stands above.")
             time.sleep(0.2)
-        yield Engine(base_url=json.loads(ready.read_text())["base_url"], is_small=not os.environ.get("MODEL"))
+        base_url = json.loads(ready.read_text())["base_url"]
+        yield Engine(base_url=base_url, is_small=not os.environ.get("MODEL"), process=process)
     finally:
         _stop(process)
 
@@ -70,6 +88,14 @@ def redline(folder: Path, settings: dict[str, str]) -> Iterator["subprocess.Pope
         yield process
     finally:
         _stop(process)
+
+
+def check_alive(served: Engine, process: "subprocess.Popen[bytes]", folder: Path) -> None:
+    """Raise ProcessError if the engine, unless it is somebody else's, or Redline has ended by itself."""
+    if served.process is not None and served.process.poll() is not None:
+        raise ProcessError("The engine ended by itself; what it said stands above.")
+    if process.poll() is not None:
+        raise ProcessError(f"Redline ended by itself; its log is {folder / 'redline.log'}")
 
 
 def free_port(preferred: int = 0) -> int:

@@ -7,7 +7,7 @@ import time
 import jsonschema
 import pytest
 
-from bot.llm.base import LlmRefused, LlmUnavailable, Message, PromptTooLong
+from bot.llm.base import LlmCancelled, LlmRefused, Message, PromptTooLong
 from bot.llm.prompt import SYSTEM_PROMPT, answer_schema
 from bot.review.answers import parse_answer
 from tests.engine.chunks import CHUNKS
@@ -118,7 +118,7 @@ def test_a_cancelled_request_frees_its_slot(engine, writer, make_question):
     def ask():
         try:
             writer.ask(make_question("x", **write_long(tokens=2000), cancelled=cancelled))
-        except LlmUnavailable as error:
+        except LlmCancelled as error:
             caught.append(error)
 
     thread = threading.Thread(target=ask)
@@ -139,7 +139,7 @@ def test_a_more_urgent_request_that_comes_later_is_answered_first(engine, writer
         try:
             writer.ask(make_question("x", **changes))
             order.append(name)
-        except LlmUnavailable:
+        except LlmCancelled:
             pass
 
     def start(name, **changes):

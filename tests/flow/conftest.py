@@ -12,9 +12,15 @@ from tests.world import World
 
 
 @pytest.fixture
-def world(tmp_path: Path, database: Database, database_url: str) -> Iterator[World]:
-    """Give a running world with a token; what it left unfinished fails the test."""
-    with running(World(tmp_path, database, database_url)) as world:
+def world(
+    request: pytest.FixtureRequest, tmp_path: Path, database: Database, database_url: str
+) -> Iterator[World]:
+    """Give a running world with a token; what it left unfinished fails the test.
+
+    The mark `settings` sets what the test needs otherwise: `@pytest.mark.settings(llm_deadline_s=1)`.
+    """
+    marker = request.node.get_closest_marker("settings")
+    with running(World(tmp_path, database, database_url, **(marker.kwargs if marker else {}))) as world:
         yield world
 
 

@@ -60,3 +60,51 @@ def test_tokens_that_expired_are_renewed(app_world: World) -> None:
     app_world.run()
 
     assert pull.inline == ["app.py:6 RIGHT"]
+
+
+def test_a_crash_right_after_the_check_run_was_made_leaves_exactly_one_that_ends(app_world: World) -> None:
+    app_world.llm.will_say([finding()])
+    pull = app_world.open_pull_request()
+    app_world.crash_after("set_status")
+    app_world.expect_crash()
+    assert [run.status for run in pull.state.check_runs] == ["in_progress"]
+    assert pull.review.status_id == "", "its id was lost"
+    app_world.sweep(after_s=app_world.settings.lease_s + 11)
+    app_world.run()
+
+    (run,) = pull.state.check_runs
+    assert (run.status, run.conclusion) == ("completed", "success")
+
+
+def test_a_check_run_whose_answer_was_lost_is_not_made_twice(app_world: World) -> None:
+    pull = app_world.open_pull_request()
+    app_world.github.fail("POST", r"/check-runs$", status=502, after_storing=True)
+    app_world.run()
+
+    (run,) = pull.state.check_runs
+    assert (run.status, run.conclusion) == ("completed", "success")
+
+
+def test_a_check_run_that_a_crash_left_ends_although_its_head_was_replaced(app_world: World) -> None:
+    pull = app_world.open_pull_request()
+    old_head = pull.state.head_sha
+    app_world.crash_after("set_status")
+    app_world.expect_crash()
+    pull.push({"other.py": "X = 1\n"})
+    app_world.sweep(after_s=app_world.settings.lease_s + 61)
+    app_world.run()
+
+    ends = {run.head_sha: (run.status, run.conclusion) for run in pull.state.check_runs}
+    assert ends == {old_head: ("completed", "neutral"), pull.state.head_sha: ("completed", "success")}
+    assert len(pull.state.check_runs) == 2
+
+
+def test_two_reviews_of_one_head_have_a_check_run_each(app_world: World) -> None:
+    pull = app_world.open_pull_request()
+    app_world.run()
+    pull.comment("/review")
+    app_world.run()
+
+    assert [run.external_id for run in pull.state.check_runs] == [
+        str(review.review_id) for review in reversed(app_world.reviews())
+    ]

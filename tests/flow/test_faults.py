@@ -1,6 +1,9 @@
 """Something breaks on the way; nothing is lost, nothing is said twice, and the author sees the end."""
 
+import threading
+from collections.abc import Callable
 from datetime import timedelta
+from itertools import pairwise
 
 import pytest
 
@@ -77,6 +80,7 @@ def test_an_engine_that_is_down_is_waited_for(world: World) -> None:
     assert pull.inline == ["app.py:6 RIGHT"]
 
 
+@pytest.mark.settings(llm_deadline_s=1.0)
 def test_an_engine_that_stays_down_ends_in_a_visible_failure(world: World) -> None:
     """Case F1: never "no issues"."""
     pull = world.open_pull_request()
@@ -180,6 +184,21 @@ def test_a_message_that_the_broker_lost_is_published_again(world: World) -> None
     assert pull.inline == ["app.py:6 RIGHT"]
 
 
+def test_a_lost_message_of_a_review_that_was_handed_a_place_is_made_up_for_soon(world: World) -> None:
+    world.open_pull_request()
+    following = world.open_pull_request()
+    world.sweep(after_s=11)
+    assert following.review.published_at is not None
+    world.queue = world.queue[:1]  # the other's messages found the repository busy
+    world.broker_is_down = True
+    world.run()
+    world.broker_is_down = False
+    world.sweep(after_s=11)
+    world.run()
+
+    assert following.review.state is ReviewState.DONE
+
+
 def test_a_message_that_comes_twice_is_worked_on_once(world: World) -> None:
     """Case B8."""
     pull = world.open_pull_request()
@@ -218,6 +237,86 @@ def test_an_end_that_could_not_be_shown_is_shown_later(world: World) -> None:
     assert pull.status[0] == "success"
 
 
+def test_a_forge_that_stays_away_is_asked_ever_less_often(world: World) -> None:
+    pull = world.open_pull_request()
+
+    def lose_the_forge_then_answer(_request: object) -> list[dict[str, object]]:
+        world.github.fail("POST", r"/statuses/", status=502, times=9)
+        return []
+
+    world.llm.answer_with(lose_the_forge_then_answer)
+    world.run()
+    asked = []
+    for minute in range(1, 61):
+        before = len(world.github.requests)
+        world.sweep(after_s=60)
+        asked += [minute] * (len(world.github.requests) > before)
+    pauses = [later - earlier for earlier, later in pairwise(asked)]
+    assert len(asked) in (5, 6)
+    assert pauses == sorted(pauses)
+    assert pauses[-1] >= 8
+    assert pull.review.told_at is None
+
+    for _ in range(5):
+        world.sweep(after_s=3700)
+    assert pull.review.told_at is not None
+    assert pull.status[0] == "success"
+
+
+def test_a_forge_that_asks_to_wait_is_not_asked_before(world: World) -> None:
+    pull = world.open_pull_request()
+
+    def limit_then_answer(_request: object) -> list[dict[str, object]]:
+        message = "You have exceeded a secondary rate limit. Please wait."
+        headers = {"Retry-After": "600"}
+        world.github.fail("POST", r"/statuses/", status=403, headers=headers, body={"message": message})
+        return []
+
+    world.llm.answer_with(limit_then_answer)
+    world.run()
+    before = len(world.github.requests)
+    world.sweep(after_s=500)
+    assert len(world.github.requests) == before
+    world.sweep(after_s=200)
+    assert pull.review.told_at is not None
+
+
+def test_what_a_failed_review_cost_is_in_its_latency_row(world: World) -> None:
+    pull = world.open_pull_request()
+    world.github.fail(
+        "GET", r"/issues/\d+/comments", status=403, body={"message": "Resource not accessible by integration"}
+    )
+    world.run()
+    assert pull.review.state is ReviewState.FAILED
+
+    (row,) = world.latency()
+    assert (row.outcome, row.llm_calls, row.chunks) == ("failed", 1, 1)
+    assert row.prompt_tokens > 0
+    assert row.completion_tokens > 0
+    assert row.model == world.llm.model
+    assert row.ttft_ms
+    assert row.llm_ms
+    assert row.ttft_ms <= row.llm_ms <= row.total_ms  # type: ignore[operator] # a failed review has a total
+
+
+def test_a_review_that_kills_its_workers_has_its_latency_row_too(world: World) -> None:
+    world.llm.answer_with(lambda _request: [finding()])
+    pull = world.open_pull_request()
+    for _ in range(world.settings.max_attempts):
+        world.crash_before("post_review")
+        world.expect_crash()
+        world.sweep(after_s=world.settings.lease_s + 11)
+    assert pull.review.state is ReviewState.FAILED
+
+    (row,) = world.latency()
+    assert (row.outcome, row.llm_calls) == ("failed", 1)
+    assert row.prompt_tokens > 0
+    assert row.total_ms
+    assert row.total_ms > row.wait_ms  # type: ignore[operator] # it was claimed
+    world.sweep(after_s=61)
+    assert pull.status[0] == "failure"
+
+
 def test_a_reaction_that_is_refused_does_not_cost_the_review(world: World) -> None:
     world.llm.will_say([finding()])
     pull = world.open_pull_request(draft=True)
@@ -253,6 +352,7 @@ def test_a_status_whose_answer_was_lost_still_ends(world: World) -> None:
     assert pull.status[0] == "success"
 
 
+@pytest.mark.settings(llm_deadline_s=2.0)
 def test_an_engine_that_is_too_slow_for_a_part_is_asked_again_later(world: World) -> None:
     pull = world.open_pull_request(
         {"long.py": "".join(f"value_{n} = compute({n}) + 1\n" for n in range(900))}
@@ -265,3 +365,24 @@ def test_an_engine_that_is_too_slow_for_a_part_is_asked_again_later(world: World
     world.sweep(after_s=60)
     world.run()
     assert pull.summary.startswith("**No issues found in 1 of 1 file**")
+
+
+@pytest.mark.parametrize(
+    "stall",
+    [
+        pytest.param(lambda world: world.llm.loading(10_000), id="the engine is loading"),
+        pytest.param(lambda world: world.llm.hang(after_chunks=2), id="the model hangs"),
+    ],
+)
+def test_a_worker_that_is_to_stop_waits_for_no_engine(world: World, stall: Callable[[World], None]) -> None:
+    pull = world.open_pull_request()
+    stall(world)
+    threading.Timer(0.3, world.resources.stopping.set).start()
+    world.step()
+    assert pull.review.state is ReviewState.QUEUED
+    assert pull.review.attempt == 0, "being stopped is not a try"
+
+    world.llm.loading(-10_000)
+    world.resources.stopping.clear()
+    world.run()
+    assert pull.review.state is ReviewState.DONE

@@ -81,12 +81,39 @@ def test_own_comments_are_not_answered(world: World) -> None:
 
 
 def test_asking_is_capped_per_hour(world: World) -> None:
-    """Case M3: the cap counts what was taken on."""
+    """Case M3: the cap counts what was taken on; who asks once more sees that it was not."""
     pull = world.open_pull_request()
-    for _ in range(world.settings.reviews_per_hour + 2):
-        pull.comment("/review")
+    comments = [pull.comment("/review") for _ in range(world.settings.reviews_per_hour + 2)]
     world.run()
 
     states = [review.state for review in world.reviews() if review.comment]
     assert states.count(ReviewState.DONE) == world.settings.reviews_per_hour
     assert states.count(ReviewState.SKIPPED) == 2
+    signs = [pull.state.reactions[comment] for comment in comments]
+    assert signs[:-2] == [[("redline-bot", "eyes")]] * world.settings.reviews_per_hour
+    assert signs[-2:] == [[("redline-bot", "confused")]] * 2
+
+
+def test_a_stranger_gets_no_sign_even_when_too_many_have_asked(world: World) -> None:
+    pull = world.open_pull_request()
+    for _ in range(world.settings.reviews_per_hour):
+        pull.comment("/review")
+    world.run()
+    comment = pull.comment("/review", author="mallory")
+    world.run()
+
+    assert "mallory has no write access" in pull.review.reason
+    assert not pull.state.reactions.get(comment)
+
+
+def test_asking_on_a_closed_pull_request_is_answered_with_one_sign(world: World) -> None:
+    pull = world.open_pull_request()
+    world.run()
+    world.github.close("acme/shop", pull.number)
+    asked = len(world.llm.requests)
+    comment = pull.comment("/review")
+    world.run()
+
+    assert pull.review.state is ReviewState.SKIPPED
+    assert pull.state.reactions[comment] == [("redline-bot", "confused")]
+    assert len(world.llm.requests) == asked

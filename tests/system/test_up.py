@@ -1,20 +1,26 @@
 """`redline up` with real processes: gunicorn, Celery workers on a real broker, the sweeper, a real database."""
 
+import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
 import pytest
+from redis import Redis
 
+from bot.embedded import socket_path
 from tests.system.stack import Stack
 from tests.world import ADMIN_TOKEN, REPOSITORY, UNSAFE_APP, finding
 
+on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+on_postgres = pytest.mark.parametrize("database_url", ["postgres"], indirect=True)
 pytestmark = [pytest.mark.system, pytest.mark.timeout(120)]
 
 
 @pytest.fixture
 def stack(tmp_path: Path, database_url: str) -> Iterator[Stack]:
-    """Run everything on SQLite and on Postgres."""
+    """Run everything, on SQLite and on Postgres unless the test chooses one."""
     stack = Stack(tmp_path, REDLINE_DATABASE_URL=database_url)
     try:
         stack.start()
@@ -39,6 +45,7 @@ def test_reviews_a_pull_request_end_to_end(stack: Stack) -> None:
     assert stack.stop() == 0
 
 
+@on_postgres
 def test_long_reviews_go_to_low_with_a_later_priority(stack: Stack) -> None:
     """The webhook's estimate sends one to `low`; the cleaned diff of the other moves it there."""
     long_source = "".join(f"value_{number} = compute_something_of({number}) + 1\n" for number in range(500))
@@ -60,6 +67,7 @@ def test_long_reviews_go_to_low_with_a_later_priority(stack: Stack) -> None:
     assert {group["key"]: group["reviews"] for group in groups} == {"high": 1, "low": 2}
 
 
+@on_sqlite
 def test_everything_killed_in_the_middle_loses_and_repeats_nothing(stack: Stack) -> None:
     """kill -9 of every process while the model is answering; the next start finishes the review, once."""
     stack.llm.answer_with(lambda _request: [finding()])
@@ -80,6 +88,7 @@ def test_everything_killed_in_the_middle_loses_and_repeats_nothing(stack: Stack)
     assert len(pull.conversation) == 1
 
 
+@on_postgres
 def test_a_restart_waits_for_no_engine(stack: Stack) -> None:
     """SIGTERM while the model hangs: the review is given back, the engine's slot freed, the next start goes on."""
     stack.llm.answer_with(lambda _request: [finding()])
@@ -93,3 +102,16 @@ def test_a_restart_waits_for_no_engine(stack: Stack) -> None:
     stack.start()
     stack.wait_for_end(number, 60)
     assert len(stack.github.pull(REPOSITORY, number).reviews) == 1
+
+
+@on_sqlite
+def test_a_broker_that_dies_stops_everything_and_is_named(stack: Stack) -> None:
+    data = stack.folder / "data"
+    with Redis(unix_socket_path=str(socket_path(data))) as broker:
+        os.kill(int(broker.info("server")["process_id"]), signal.SIGKILL)
+    assert stack.process
+    assert stack.process.wait(timeout=30) == 1
+    assert "the embedded broker ended by itself" in stack.log.read_text().splitlines()[-1]
+    for process in stack.pids().values():
+        with pytest.raises(ProcessLookupError):
+            os.kill(process, 0)

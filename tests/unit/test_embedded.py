@@ -1,11 +1,22 @@
 """The embedded broker, and which broker is used."""
 
+import os
+import signal
+import threading
+import time
 from pathlib import Path
 
 import pytest
+from redis import Redis
 
 from bot.broker import HIGH, BrokerUnavailable, make_celery, publish_review
-from bot.embedded import embedded_broker, find_server, resolve_broker_url, socket_path
+from bot.embedded import (
+    EmbeddedBrokerError,
+    embedded_broker,
+    find_server,
+    resolve_broker_url,
+    socket_path,
+)
 from bot.settings import Settings, SettingsError
 
 
@@ -52,3 +63,32 @@ def test_a_broker_that_is_not_there_is_told_within_seconds() -> None:
 
 def test_a_server_is_found_without_anything_installed_by_hand() -> None:
     assert find_server() is not None
+
+
+def process_id(settings: Settings) -> int:
+    with Redis(unix_socket_path=str(socket_path(settings.data_dir))) as client:
+        return int(client.info("server")["process_id"])
+
+
+def test_a_broker_that_ends_by_itself_is_noticed_and_told(tmp_path: Path) -> None:
+    settings = Settings(data_dir=tmp_path)
+    noticed = threading.Event()
+
+    def run_and_kill() -> None:
+        with embedded_broker(settings, noticed.set):
+            os.kill(process_id(settings), signal.SIGKILL)
+            assert noticed.wait(5)
+
+    with pytest.raises(EmbeddedBrokerError, match=r"ended by itself.*valkey\.log"):
+        run_and_kill()
+
+
+def test_a_broker_that_does_not_stop_when_asked_is_killed(tmp_path: Path) -> None:
+    settings = Settings(data_dir=tmp_path)
+    with embedded_broker(settings):
+        process = process_id(settings)
+        os.kill(process, signal.SIGSTOP)
+        started = time.monotonic()
+    assert time.monotonic() - started < 8
+    with pytest.raises(ProcessLookupError):
+        os.kill(process, 0)

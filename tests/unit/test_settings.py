@@ -46,6 +46,28 @@ def test_a_setting_that_cannot_work_is_named(
     assert "hunter2" not in done.stderr
 
 
+@pytest.mark.parametrize("command", [["up"], ["web"], ["worker", "--queue", "high"]])
+def test_webhooks_without_credentials_to_review_with_stop_the_start(
+    tmp_path: Path, command: list[str]
+) -> None:
+    done = run(*command, folder=tmp_path, REDLINE_GITHUB_WEBHOOK_SECRET="s")
+    assert done.returncode == 2
+    assert len(done.stderr.strip().splitlines()) == 1, done.stderr
+    for word in ("REDLINE_GITHUB_WEBHOOK_SECRET", "REDLINE_GITHUB_TOKEN", "REDLINE_GITHUB_APP_ID"):
+        assert word in done.stderr
+
+
+def test_a_key_file_that_holds_no_key_stops_the_start(tmp_path: Path) -> None:
+    key_file = tmp_path / "app.pem"
+    key_file.write_text("")
+    done = run(
+        "web", folder=tmp_path, REDLINE_GITHUB_APP_ID="7", REDLINE_GITHUB_PRIVATE_KEY_FILE=str(key_file)
+    )
+    assert done.returncode == 2
+    assert f"({key_file}) is empty" in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+
+
 def test_processes_refuse_a_database_without_its_schema(tmp_path: Path) -> None:
     done = run("web", folder=tmp_path)
     assert done.returncode == 2

@@ -7,7 +7,7 @@ import pytest
 from bot.broker import BrokerUnavailable
 from bot.db.engine import Database
 from bot.settings import Settings
-from tests.unit.db.builders import claim_review, new_review, queue_review
+from tests.unit.db.builders import OTHER_PR, claim_review, new_review, queue_review
 from workers.sweep import sweep_once
 
 NOW = datetime(2026, 5, 1, 12, 0, tzinfo=UTC)
@@ -62,3 +62,15 @@ def test_the_review_of_a_dead_worker_is_published_again_and_given_up_in_the_end(
     assert published == [], "tried often enough"
     assert sweep(database, now + timedelta(seconds=30))[1] == [], "its worker may be telling it"
     assert sweep(database, now + timedelta(seconds=90))[1] == [review_id], "and its author is to be told"
+
+
+def test_the_place_of_a_review_that_was_given_up_is_handed_on(database: Database, review_id: int) -> None:
+    waiting = queue_review(database, new_review(ref=OTHER_PR, received_at=NOW)).review_id
+    sweep(database, NOW + timedelta(seconds=20))
+    now = NOW + timedelta(seconds=20)
+    for attempt in range(Settings().max_attempts):
+        claim_review(database, review_id, now)
+        now += timedelta(seconds=90)
+        published, _ = sweep(database, now)
+        assert published == [(review_id, "high")] or attempt == Settings().max_attempts - 1
+    assert published == [(waiting, "high")], "its message was dropped when the repository was busy"

@@ -10,7 +10,8 @@ import pytest
 
 from bot.db.claims import ClaimedReview, ClaimRefusal, ClaimRefused, claim, finish
 from bot.db.engine import open_database
-from bot.db.lookups import list_reviews, next_queued_of_repository
+from bot.db.handover import hand_on
+from bot.db.lookups import list_reviews
 from bot.db.reviews import enqueue, supersede_older
 from bot.db.tables import ReviewState
 from bot.events import PullRequestRef
@@ -75,7 +76,7 @@ def test_b8_every_review_runs_once_within_the_limits_of_repository_and_pull_requ
                 assert finish(
                     database, claimed, state=ReviewState.DONE, reason="", now=after(1), latency=None
                 )
-            following = next_queued_of_repository(database, "github", repository, after(1))
+            following = hand_on(database, "github", repository, after(1))
             review_id = following[0] if following else None
 
     messages = queued * 2

@@ -1,18 +1,11 @@
-"""bot.db.lookups: what a pull request has had, what its repository runs next, and lists."""
+"""bot.db.lookups and bot.db.handover: what was asked for, what a repository runs next, and lists."""
 
 from dataclasses import replace
 
-import pytest
-
-from bot.db.claims import finish, requeue, set_summary_ref
-from bot.db.lookups import (
-    count_requested_since,
-    latest_done_head,
-    latest_summary_ref,
-    list_reviews,
-    next_queued_of_repository,
-)
-from bot.db.sweeping import due_for_publish
+from bot.db.claims import finish, requeue
+from bot.db.handover import hand_on
+from bot.db.lookups import count_requested_since, list_reviews
+from bot.db.sweeping import due_for_publish, mark_published
 from bot.db.tables import ReviewState
 from tests.unit.db.builders import (
     NEWER,
@@ -24,43 +17,11 @@ from tests.unit.db.builders import (
     claimed_review,
     new_review,
     queue_review,
-    read,
 )
 
 
 def end(database, claimed, state, *, now=T0):
     assert finish(database, claimed, state=state, reason="", now=now, latency=None)
-
-
-def test_l1_latest_done_head_is_the_one_that_was_finished_last(database):
-    # The older row runs later: a force-push has brought its head back.
-    older_id = queue_review(database).review_id
-    newer = claimed_review(database, new_review(head_sha=NEWER))
-    other = claimed_review(database, new_review(ref=OTHER_PR, head_sha="c" * 40))
-    assert latest_done_head(database, PR, newer.review_id) is None
-    end(database, newer, ReviewState.DONE, now=after(10))
-    end(database, other, ReviewState.DONE, now=after(30))
-    older = claim_review(database, older_id)
-    assert latest_done_head(database, PR, older.review_id) == newer.head_sha
-    end(database, older, ReviewState.DONE, now=after(20))
-    assert latest_done_head(database, PR, 0) == older.head_sha
-    assert latest_done_head(database, PR, older.review_id) == newer.head_sha
-
-
-@pytest.mark.parametrize("state", [ReviewState.SKIPPED, ReviewState.FAILED, ReviewState.SUPERSEDED])
-def test_l1_only_done_reviews_count_as_reviewed(database, state):
-    end(database, claimed_review(database), state)
-    assert latest_done_head(database, PR, 0) is None
-
-
-def test_latest_summary_is_found_for_the_whole_pull_request(database):
-    first = claimed_review(database)
-    assert latest_summary_ref(database, PR) is None
-    set_summary_ref(database, first, "comment-1")
-    end(database, first, ReviewState.DONE)
-    second = claimed_review(database, new_review(head_sha=NEWER))
-    assert latest_summary_ref(database, PR) == "comment-1"
-    assert read(database, second.review_id).summary_ref == ""
 
 
 def test_m3_requests_count_when_a_worker_took_them_on(database):
@@ -92,7 +53,7 @@ def test_next_of_repository_is_high_before_low_then_oldest_and_only_what_is_due(
     requeue(database, waits, now=after(3), reason="", not_before=after(100))
 
     def take(now):
-        found = next_queued_of_repository(database, "github", "team/app", now)
+        found = hand_on(database, "github", "team/app", now)
         if found:
             claim_review(database, found[0], now)
         return found
@@ -108,7 +69,7 @@ def test_next_of_repository_is_high_before_low_then_oldest_and_only_what_is_due(
 
 def test_next_of_repository_is_not_of_a_pull_request_that_has_a_running_review(database):
     def following(repository="team/app"):
-        found = next_queued_of_repository(database, "github", repository, after(10))
+        found = hand_on(database, "github", repository, after(10))
         return found and found[0]
 
     running = claimed_review(database)
@@ -125,6 +86,14 @@ def test_next_of_repository_is_not_of_a_pull_request_that_has_a_running_review(d
     claim_review(database, oldest.review_id)
     same_number = queue_review(database, new_review(ref=replace(OTHER_PR, repository="team/other")))
     assert following("team/other") == same_number.review_id
+
+
+def test_what_is_called_up_is_without_a_message_until_the_sweeper_has_sent_one(database):
+    queued = queue_review(database)
+    mark_published(database, [queued.review_id], after(1))
+    assert due_for_publish(database, after(20), 900) == []
+    assert hand_on(database, "github", "team/app", after(20)) == (queued.review_id, "high")
+    assert due_for_publish(database, after(20), 900) == [(queued.review_id, "high")]
 
 
 def test_list_is_newest_first_filtered_and_paged(database):

@@ -12,7 +12,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from bot.db.claims import ClaimedReview, ClaimRefusal, claim, finish, is_current, renew_lease, requeue
 from bot.db.engine import open_database
-from bot.db.lookups import list_reviews, next_queued_of_repository
+from bot.db.handover import hand_on
+from bot.db.lookups import list_reviews
 from bot.db.migrate import migrate
 from bot.db.reviews import enqueue, supersede_older, withdraw
 from bot.db.sweeping import due_for_publish, expire_leases, mark_told, untold
@@ -234,7 +235,7 @@ class Reviews(RuleBasedStateMachine):
                 and each.not_before <= self.now
                 and each.ref not in busy
             }
-            following = next_queued_of_repository(self.database, "github", repository, after(self.now))
+            following = hand_on(self.database, "github", repository, after(self.now))
             assert (following[0] in eligible) if following else not eligible
 
 

@@ -12,14 +12,12 @@ from bot.db.sweeping import (
     BATCH,
     Expired,
     Purged,
-    QueueDepth,
     due_for_publish,
     expire_leases,
     mark_published,
     mark_told,
     promote_old,
     purge,
-    queue_depths,
     untold,
 )
 from bot.db.tables import ReviewState, llm_call
@@ -221,18 +219,3 @@ def test_marking_takes_any_number_of_ids(database):
         ids = [enqueue(connection, new_review(head_sha=f"{n:040}")).review_id for n in range(BATCH + 1)]
     mark_published(database, ids, after(1))
     assert due_for_publish(database, after(2), 900) == []
-
-
-def test_queue_depths_count_both_queues(database):
-    assert queue_depths(database) == [
-        QueueDepth(queue="high", queued=0, running=0, oldest_received_at=None),
-        QueueDepth(queue="low", queued=0, running=0, oldest_received_at=None),
-    ]
-    claimed_review(database, new_review(received_at=after(-99)))
-    queue_review(database, new_review(head_sha=NEWER, received_at=after(2)))
-    queue_review(database, new_review(head_sha="c" * 40, received_at=after(1)))
-    end(database, claimed_review(database, new_review(ref=OTHER_PR, queue="low")))
-    assert queue_depths(database) == [
-        QueueDepth(queue="high", queued=2, running=1, oldest_received_at=after(1)),
-        QueueDepth(queue="low", queued=0, running=0, oldest_received_at=None),
-    ]

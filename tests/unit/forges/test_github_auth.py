@@ -6,6 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ec
 
 from bot.events import PullRequestRef
 from bot.forges.base import AnswerUnclear, ForgeDenied, ForgeMissing, ForgeUnavailable
@@ -78,11 +80,46 @@ def test_a_wrong_key_or_id_is_denied_and_not_asked_for_ever(app_github, app_keys
     assert len(app_github.sandbox.requests) == 4
 
 
-def test_a_file_that_is_no_private_key_is_noticed_at_the_start(app_keys):
-    begin, end = "-----BEGIN RSA PRIVATE KEY-----", "-----END RSA PRIVATE KEY-----"
-    for text in ("", "not a key", f"{begin}\nAAAA\n{end}", app_keys[1]):
-        with pytest.raises(ForgeDenied, match="REDLINE_GITHUB_PRIVATE_KEY_FILE"):
-            AppCredentials(GitHubTransport("http://127.0.0.1:1"), "1", text)
+def private_pem(key, protection=None):
+    form = serialization.PrivateFormat.PKCS8
+    return key.private_bytes(
+        serialization.Encoding.PEM, form, protection or serialization.NoEncryption()
+    ).decode()
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (lambda _keys: " \n", "is empty"),
+        (lambda _keys: "ghp_secret", "not in PEM form"),
+        (lambda keys: keys[1], "no private key, but a public key"),
+        (lambda keys: keys[0][: len(keys[0]) // 2], "damaged or incomplete"),
+        (lambda _keys: private_pem(ec.generate_private_key(ec.SECP256R1())), "another kind than RSA"),
+        (
+            lambda keys: private_pem(
+                serialization.load_pem_private_key(keys[0].encode(), None),
+                serialization.BestAvailableEncryption(b"secret"),
+            ),
+            "protected by a password",
+        ),
+    ],
+)
+def test_what_is_wrong_with_a_key_file_is_said(tmp_path, app_keys, text, problem):
+    key_file = tmp_path / "key.pem"
+    key_file.write_text(text(app_keys))
+    settings = Settings(github_app_id="1", github_private_key_file=key_file)
+    with pytest.raises(ForgeDenied, match=problem) as caught:
+        open_github(settings)
+    assert str(key_file) in str(caught.value)
+    assert "ghp_" not in str(caught.value)
+
+
+def test_a_key_in_either_of_the_usual_forms_is_read(tmp_path, app_keys):
+    key_file = tmp_path / "key.pem"
+    as_pkcs8 = private_pem(serialization.load_pem_private_key(app_keys[0].encode(), None))
+    for text in (app_keys[0], as_pkcs8, f"\n{app_keys[0]}\n"):
+        key_file.write_text(text)
+        open_github(Settings(github_app_id="1", github_private_key_file=key_file)).close()
 
 
 def test_a_wrong_token_is_denied_with_what_to_check(sandbox):

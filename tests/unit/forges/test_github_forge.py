@@ -139,6 +139,14 @@ def test_eyes_on_a_comment_once_however_often(either):
     assert either.state(pull).reactions == {first: [(either.login, "eyes")], second: [(either.login, "eyes")]}
 
 
+def test_a_request_that_is_not_granted_gets_another_reaction(either):
+    pull = either.open({"a.py": "1\n"}, {"a.py": "2\n"})
+    comment = either.sandbox.comment("acme/shop", pull.ref.number, "/review", "ada")
+    for _ in range(2):
+        either.forge.decline(pull.ref, CommentRef(kind=CommentKind.CONVERSATION, id=str(comment)))
+    assert either.state(pull).reactions == {comment: [(either.login, "confused")]}
+
+
 def test_a_comment_in_the_conversation_can_be_edited_until_somebody_deletes_it(either):
     pull = either.open({"a.py": "1\n"}, {"a.py": "2\n"})
     comment_id = either.forge.post_comment(pull.ref, "first <!-- redline:x --> 😀")
@@ -205,7 +213,9 @@ def test_an_account_sets_commit_statuses(github):
     pull = github.open({"a.py": "1\n"}, {"a.py": "2\n"})
     status_id = ""
     for state in StatusState:
-        status_id = github.forge.set_status(pull.ref, pull.head_sha, status(state, "ä" * 300), status_id)
+        status_id = github.forge.set_status(
+            pull.ref, pull.head_sha, status(state, "ä" * 300), status_id, reference="7"
+        )
     posted = github.state(pull).statuses
     assert [(one[1], one[2]) for one in posted] == [
         ("redline", "pending"),
@@ -226,7 +236,8 @@ def test_an_app_sets_one_check_run_and_updates_it(app_github):
         StatusState.FAILURE: ("completed", "failure"),
     }
     for state, stands in expected.items():
-        run_id = app_github.forge.set_status(pull.ref, pull.head_sha, status(state, "x" * 70_000), run_id)
+        shown = status(state, "x" * 70_000)
+        run_id = app_github.forge.set_status(pull.ref, pull.head_sha, shown, run_id, reference="7")
         (run,) = app_github.state(pull).check_runs
         assert (run.status, run.conclusion) == stands
         assert (str(run.id), run.name, run.head_sha) == (run_id, "redline", pull.head_sha)
@@ -237,8 +248,36 @@ def test_an_app_sets_one_check_run_and_updates_it(app_github):
 
 def test_a_check_run_that_is_not_ours_is_replaced_by_one_that_is(app_github):
     pull = app_github.open({"a.py": "1\n"}, {"a.py": "2\n"})
-    run_id = app_github.forge.set_status(pull.ref, pull.head_sha, status(StatusState.SUCCESS), "12345678")
+    done = status(StatusState.SUCCESS)
+    run_id = app_github.forge.set_status(pull.ref, pull.head_sha, done, "12345678", reference="7")
     assert [str(run.id) for run in app_github.state(pull).check_runs] == [run_id]
+
+
+def test_a_check_run_whose_id_was_lost_is_found_again(app_github):
+    pull = app_github.open({"a.py": "1\n"}, {"a.py": "2\n"})
+
+    def begin(reference):
+        return app_github.forge.set_status(
+            pull.ref, pull.head_sha, status(StatusState.PENDING), "", reference=reference
+        )
+
+    first, second = begin("7"), begin("8")
+    assert first != second, "two reviews of one head have a run each"
+    assert begin("7") == first
+    assert [run.external_id for run in app_github.state(pull).check_runs] == ["7", "8"]
+
+
+def test_a_check_run_of_another_app_is_left_alone(app_github, app_keys):
+    app_github.sandbox.add_app(4713, "stranger", app_keys[1], {"checks": "write", "pull_requests": "read"})
+    transport = GitHubTransport(app_github.sandbox.api_url, backoff_s=0.01)
+    stranger = GitHubForge(transport, AppCredentials(transport, "4713", app_keys[0]))
+    pull = app_github.open({"a.py": "1\n"}, {"a.py": "2\n"})
+    ids = [
+        forge.set_status(pull.ref, pull.head_sha, status(StatusState.SUCCESS), "", reference="7")
+        for forge in (stranger, app_github.forge)
+    ]
+    assert [str(run.id) for run in app_github.state(pull).check_runs] == ids
+    stranger.close()
 
 
 def test_an_app_without_the_permission_is_told_which(sandbox, app_keys):
@@ -249,7 +288,7 @@ def test_an_app_without_the_permission_is_told_which(sandbox, app_keys):
     number = sandbox.open_pull_request("acme/shop", "feature")
     pull = forge.get_pull_request(PullRequestRef(forge="github", repository="acme/shop", number=number))
     with pytest.raises(ForgeDenied, match="checks: write"):
-        forge.set_status(pull.ref, pull.head_sha, status(StatusState.SUCCESS), "")
+        forge.set_status(pull.ref, pull.head_sha, status(StatusState.SUCCESS), "", reference="7")
     with pytest.raises(ForgeDenied, match="pull requests: write"):
         forge.post_review(pull.ref, head_sha=pull.head_sha, body="b", comments=[])
     with pytest.raises(ForgeDenied, match="issues: write"):
@@ -262,7 +301,7 @@ def test_an_account_that_may_only_read_is_told_what_it_lacks(github):
     pull = github.open({"a.py": "1\n"}, {"a.py": "2\n"})
     github.sandbox.add_user("redline", permission="read")
     with pytest.raises((ForgeDenied, ForgeMissing), match="commit statuses: write"):
-        github.forge.set_status(pull.ref, pull.head_sha, status(StatusState.SUCCESS), "")
+        github.forge.set_status(pull.ref, pull.head_sha, status(StatusState.SUCCESS), "", reference="7")
     with pytest.raises(ForgeDenied, match="push access"):
         github.forge.may_write("acme/shop", "ada")
 
@@ -285,7 +324,9 @@ def test_a_repository_that_moved_is_missing_and_nothing_seems_posted(github, cod
     for write in (
         lambda: github.forge.post_comment(pull.ref, "b"),
         lambda: github.forge.post_review(pull.ref, head_sha=pull.head_sha, body="b", comments=[]),
-        lambda: github.forge.set_status(pull.ref, pull.head_sha, status(StatusState.SUCCESS), ""),
+        lambda: github.forge.set_status(
+            pull.ref, pull.head_sha, status(StatusState.SUCCESS), "", reference="7"
+        ),
     ):
         with pytest.raises(ForgeMissing, match="renamed or transferred"):
             write()

@@ -37,7 +37,8 @@ def test_an_answer_carries_its_text_and_its_cost(server, llm, question):
     assert answer.cached_tokens == 0
     # One event with the role and eight tokens, 20 ms apart: the first token is the second event.
     assert 40 <= answer.ttft_ms < answer.total_ms
-    assert 20 < answer.tokens_per_s <= 50
+    # 50 if nothing is late; the first token may come late, and the others then seem faster.
+    assert 20 < answer.tokens_per_s < 70
     assert answer.attempts == 1
     assert answer.constrained
 

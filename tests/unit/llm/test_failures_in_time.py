@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from bot.llm.base import LlmDeadlineExceeded, LlmUnavailable
+from bot.llm.base import LlmCancelled, LlmDeadlineExceeded, LlmUnavailable
 from bot.llm.client import OpenAiLlm
 
 
@@ -87,11 +87,30 @@ def test_a_cancelled_question_ends_at_once_and_frees_its_slot(server, llm, quest
         cancelled.set()
 
     threading.Thread(target=cancel).start()
-    with pytest.raises(LlmUnavailable, match="cancelled"):
+    with pytest.raises(LlmCancelled):
         llm.ask(question(seconds=30, cancelled=cancelled))
     assert time.monotonic() - times[0] < 1
     assert server.requests[0].ended.wait(2)
     assert server.requests[0].closed_early
+
+
+def test_a_question_that_is_cancelled_before_it_is_asked_sends_nothing(server, llm, question):
+    llm.describe(time.monotonic() + 5)
+    cancelled = threading.Event()
+    cancelled.set()
+    with pytest.raises(LlmCancelled):
+        llm.ask(question(cancelled=cancelled))
+    assert server.requests == []
+
+
+def test_waiting_for_an_engine_that_is_still_loading_can_be_called_off(server, llm):
+    server.loading(10_000)
+    cancelled = threading.Event()
+    threading.Timer(0.3, cancelled.set).start()
+    started = time.monotonic()
+    with pytest.raises(LlmCancelled):
+        llm.describe(time.monotonic() + 30, cancelled)
+    assert time.monotonic() - started < 2
 
 
 @pytest.mark.parametrize(
