@@ -27,7 +27,7 @@ _VISIBILITY_TIMEOUT_S = 3600
 
 
 # A review takes seconds, so more than a few new hints a second from each process help nobody.
-_BETWEEN_MESSAGES_S = 0.1
+_BETWEEN_MESSAGES_S = 0.25
 _SAY_EVERY_S = 10.0
 
 

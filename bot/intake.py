@@ -46,8 +46,8 @@ class _Duplicate(Exception):
 class Intake:
     """Store deliveries and what follows from them; threads may share it, processes may not.
 
-    What arrives while a transaction is being committed goes into the next one, all of it together: in a burst
-    the cost of a commit, and of waiting for one's turn at SQLite, is shared.
+    What arrives while another transaction holds the database goes into the next one, all of it together: in a
+    burst the cost of a commit, and of waiting for one's turn at SQLite, is shared.
     """
 
     def __init__(
@@ -79,10 +79,23 @@ class Intake:
         return accepted
 
     def _store_waiting(self) -> None:
-        with self._lock:
-            arrivals, self._waiting = self._waiting, []
+        arrivals: list[_Arrival] = []
         try:
-            self._settle(arrivals)
+            with self._database.transaction() as connection:
+                # Only now that it is our turn at the database: until then others still join.
+                arrivals = self._take_waiting()
+                accepted = [self._store(connection, arrival) for arrival in arrivals]
+            for arrival, each in zip(arrivals, accepted, strict=True):
+                arrival.accepted = each
+        except DatabaseUnavailable as error:
+            arrivals = arrivals or self._take_waiting()
+            for arrival in arrivals:
+                arrival.error = error
+        except Exception:  # noqa: BLE001 - raised again in the thread whose delivery it is
+            # One of them cannot be stored with the others; which one shows when each is stored by itself.
+            arrivals = arrivals or self._take_waiting()
+            for arrival in arrivals:
+                self._store_alone(arrival)
         finally:
             with self._lock:
                 following = self._waiting[:1]
@@ -91,35 +104,36 @@ class Intake:
             for arrival in following + arrivals:
                 arrival.turn.set()
 
-    def _settle(self, arrivals: "list[_Arrival]") -> None:
-        try:
-            accepted = self._store(arrivals)
-        except DatabaseUnavailable as error:
-            for arrival in arrivals:
-                arrival.error = error
-        except Exception as error:  # noqa: BLE001 - raised again by the thread whose delivery it is
-            if len(arrivals) > 1:
-                # One of them cannot be stored with the others; which one shows when each is stored by itself.
-                for arrival in arrivals:
-                    self._settle([arrival])
-            elif isinstance(error, _Duplicate):
-                arrivals[0].accepted = Accepted(
-                    outcome="duplicate", reason="this delivery was received before"
-                )
-            else:
-                arrivals[0].error = error
-        else:
-            for arrival, each in zip(arrivals, accepted, strict=True):
-                arrival.accepted = each
-
-    def _store(self, arrivals: "list[_Arrival]") -> list[Accepted]:
+    def _take_waiting(self) -> "list[_Arrival]":
+        with self._lock:
+            arrivals, self._waiting = self._waiting, []
         # In one order for everybody, since each locks its pull request until the commit.
-        arrivals.sort(key=_pull_request_of)
-        with self._database.transaction() as connection:
-            return [
-                _store(connection, arrival.delivery, arrival.event, self._low_queue_tokens)
-                for arrival in arrivals
-            ]
+        return sorted(arrivals, key=_pull_request_of)
+
+    def _store_alone(self, arrival: "_Arrival") -> None:
+        try:
+            with self._database.transaction() as connection:
+                accepted = self._store(connection, arrival)
+            arrival.accepted = accepted
+        except _Duplicate:
+            arrival.accepted = Accepted(outcome="duplicate", reason="this delivery was received before")
+        except Exception as error:  # noqa: BLE001 - raised again in the thread whose delivery it is
+            arrival.error = error
+
+    def _store(self, connection: Any, arrival: "_Arrival") -> Accepted:
+        delivery, event = arrival.delivery, arrival.event
+        accepted = _apply(connection, delivery, event, self._low_queue_tokens)
+        stored = deliveries.insert_delivery(
+            connection,
+            delivery,
+            number=None if isinstance(event, EventIgnored) else event.ref.number,
+            outcome=accepted.outcome,
+            reason=accepted.reason,
+            review_id=accepted.review_id,
+        )
+        if stored is None:
+            raise _Duplicate
+        return accepted
 
 
 @dataclass(slots=True)
@@ -151,21 +165,6 @@ def _pull_request_of(arrival: _Arrival) -> tuple[str, str, int]:
     if isinstance(event, EventIgnored):
         return ("", "", 0)
     return (event.ref.forge, event.ref.repository, event.ref.number)
-
-
-def _store(connection: Any, delivery: Delivery, event: Event, low_queue_tokens: int) -> Accepted:
-    accepted = _apply(connection, delivery, event, low_queue_tokens)
-    stored = deliveries.insert_delivery(
-        connection,
-        delivery,
-        number=None if isinstance(event, EventIgnored) else event.ref.number,
-        outcome=accepted.outcome,
-        reason=accepted.reason,
-        review_id=accepted.review_id,
-    )
-    if stored is None:
-        raise _Duplicate
-    return accepted
 
 
 def estimate_tokens(additions: int | None, deletions: int | None) -> int:

@@ -24,7 +24,7 @@ POOL_TIMEOUT_S: Final = 5
 # GitHub and GitLab give up on a webhook after 10 s: a writer that waits longer than this answers nobody.
 SQLITE_BUSY_TIMEOUT_S: Final = 5
 
-_TURN_POLL_S: Final = 0.0005
+_TURN_POLL_S: Final = 0.0001
 _READ_ONLY: Final = "redline_read_only"
 
 

@@ -1,5 +1,6 @@
 """How gunicorn serves the web process. https://docs.gunicorn.org/en/stable/settings.html"""
 
+import gc
 import sys
 
 from bot.settings import load_settings
@@ -24,3 +25,14 @@ preload_app = False
 # Our own log has a line for each delivery; an access log would only repeat it.
 accesslog = None
 control_socket_disable = True
+
+
+def post_worker_init(_worker: object) -> None:
+    """Keep the garbage collector from going through everything that was imported, again and again.
+
+    A payload is hundreds of small objects, all freed by counting; with Python's own limits each of them sets
+    off a collection.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
