@@ -21,10 +21,20 @@ except ImportError:  # not on Windows, where SQLite's own lock has to do
 
 CONNECT_TIMEOUT_S: Final = 5
 POOL_TIMEOUT_S: Final = 5
+TCP_TIMEOUT_S: Final = 10
+# Everything that we ask of a database takes milliseconds; what takes this long waits for a lock that never comes.
+STATEMENT_TIMEOUT_S: Final = 30
 # GitHub and GitLab give up on a webhook after 10 s: a writer that waits longer than this answers nobody.
 SQLITE_BUSY_TIMEOUT_S: Final = 5
 
 _TURN_POLL_S: Final = 0.0001
+# A server that vanished without a word is noticed after this long instead of after the kernel's quarter of an
+# hour: https://www.postgresql.org/docs/current/libpq-connect.html
+_POSTGRES_OPTIONS: Final = {
+    "connect_timeout": CONNECT_TIMEOUT_S,
+    "tcp_user_timeout": TCP_TIMEOUT_S * 1000,
+    "keepalives_idle": TCP_TIMEOUT_S,
+}
 _READ_ONLY: Final = "redline_read_only"
 
 
@@ -115,11 +125,11 @@ class Database:
 
 def open_database(url: str) -> Database:
     """Open the database at a SQLAlchemy URL without connecting; raises DatabaseError if it cannot work."""
-    return Database(create_engine(url))
+    return Database(create_engine(url, statement_timeout_s=STATEMENT_TIMEOUT_S))
 
 
-def create_engine(url: str, *, foreign_keys: bool = True) -> Engine:
-    """Build the engine that `open_database` and the migrations share."""
+def create_engine(url: str, *, foreign_keys: bool = True, statement_timeout_s: int | None = None) -> Engine:
+    """Build the engine that `open_database` and the migrations share; a migration may take its time."""
     parsed = parse_url(url)
     if parsed.get_backend_name() == "sqlite":
         # isolation_level None: Python's driver must not begin transactions by itself, see `_begin`.
@@ -136,7 +146,7 @@ def create_engine(url: str, *, foreign_keys: bool = True) -> Engine:
         event.listen(engine, "connect", _set_pragmas_with_keys if foreign_keys else _set_pragmas)
         event.listen(engine, "begin", _begin)
         return engine
-    return sqlalchemy.create_engine(
+    engine = sqlalchemy.create_engine(
         parsed,
         hide_parameters=True,
         pool_size=10,
@@ -144,8 +154,20 @@ def create_engine(url: str, *, foreign_keys: bool = True) -> Engine:
         pool_timeout=POOL_TIMEOUT_S,
         # A restart of Postgres must not cost the first webhook after it: GitHub does not send it again.
         pool_pre_ping=True,
-        connect_args={} if "connect_timeout" in parsed.query else {"connect_timeout": CONNECT_TIMEOUT_S},
+        connect_args={name: value for name, value in _POSTGRES_OPTIONS.items() if name not in parsed.query},
     )
+    if statement_timeout_s is not None:
+        # Not as a start-up option, which PgBouncer refuses.
+        milliseconds = statement_timeout_s * 1000
+        event.listen(
+            engine, "connect", lambda connection, _record: _set_statement_timeout(connection, milliseconds)
+        )
+    return engine
+
+
+def _set_statement_timeout(connection: DBAPIConnection, milliseconds: int) -> None:
+    connection.cursor().execute(f"SET statement_timeout = {milliseconds}")
+    connection.commit()
 
 
 def parse_url(url: str) -> URL:

@@ -5,13 +5,16 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
+import structlog
 from flask import Blueprint, Response, jsonify, redirect, render_template, request, session, url_for
 from werkzeug.wrappers import Response as BaseResponse
 
+from bot.db.engine import DatabaseError
 from bot.db.latency import LatencySummary
 from bot.latency_report import GROUPS, make_report, report_csv, report_json, report_rows
 from bot.web.services import current_services
 
+log = structlog.get_logger(__name__)
 blueprint = Blueprint("admin", __name__, url_prefix="/admin")
 
 View = Callable[..., Any]
@@ -54,6 +57,15 @@ def harden(response: Response) -> Response:
     response.headers["X-Content-Type-Options"] = "nosniff"
     response.headers["Referrer-Policy"] = "same-origin"
     return response
+
+
+@blueprint.errorhandler(DatabaseError)
+def database_away(error: DatabaseError) -> tuple[Response | str, int]:
+    """Say what is wrong with the database; only admins get as far as this."""
+    log.error("admin page not shown", path=request.path, error=str(error))
+    if request.path.endswith((".json", ".csv")):
+        return jsonify(error=str(error)), 503
+    return render_template("problem.html", problem=str(error)), 503
 
 
 @blueprint.get("/login")

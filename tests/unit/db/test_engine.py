@@ -7,9 +7,11 @@ import pytest
 from sqlalchemy import insert, select, text
 
 from bot.db.engine import (
+    STATEMENT_TIMEOUT_S,
     DatabaseConflict,
     DatabaseError,
     DatabaseUnavailable,
+    create_engine,
     open_database,
 )
 from bot.db.lookups import list_reviews
@@ -199,3 +201,14 @@ def run_threads(target, count):
     for thread in threads:
         thread.join()
     assert errors == []
+
+
+def test_on_postgres_no_statement_waits_for_ever_but_a_migrations_may(postgres_url: str) -> None:
+    database = open_database(postgres_url)
+    with database.transaction() as connection:
+        assert connection.exec_driver_sql("SHOW statement_timeout").scalar() == f"{STATEMENT_TIMEOUT_S}s"
+    database.close()
+    engine = create_engine(postgres_url)
+    with engine.connect() as connection:
+        assert connection.exec_driver_sql("SHOW statement_timeout").scalar() == "0"
+    engine.dispose()
