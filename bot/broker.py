@@ -7,6 +7,7 @@ publishes again what a broker has lost.
 import queue
 import threading
 import time
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import structlog
@@ -156,12 +157,13 @@ def _transport_options(broker_url: str, socket_timeout_s: float) -> dict[str, ob
             "queue_order_strategy": "priority",
         }
     if scheme == "filesystem":
-        folder = broker_url.removeprefix("filesystem://")
-        control = f"{folder}/control"
+        folder = Path(broker_url.removeprefix("filesystem://"))
+        # The transport makes only the folder for its control files.
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         return {
-            "data_folder_in": folder,
-            "data_folder_out": folder,
-            "control_folder": control,
+            "data_folder_in": str(folder),
+            "data_folder_out": str(folder),
+            "control_folder": str(folder / "control"),
             "polling_interval": 0.1,
         }
     return {}

@@ -115,3 +115,18 @@ def test_a_broker_that_dies_stops_everything_and_is_named(stack: Stack) -> None:
     for process in stack.pids().values():
         with pytest.raises(ProcessLookupError):
             os.kill(process, 0)
+
+
+def test_files_carry_the_queue_where_no_broker_can_run(tmp_path: Path, sqlite_url: str) -> None:
+    """The last resort of the embedded broker."""
+    folder = tmp_path / "queue"
+    stack = Stack(tmp_path, REDLINE_DATABASE_URL=sqlite_url, REDLINE_BROKER_URL=f"filesystem://{folder}")
+    stack.llm.answer_with(lambda _request: [finding()])
+    try:
+        stack.start()
+        number = stack.open_pull_request({"app.py": UNSAFE_APP})
+        stack.wait_for_end(number)
+        assert len(stack.github.pull(REPOSITORY, number).reviews) == 1
+        assert stack.stop() == 0
+    finally:
+        stack.close()
