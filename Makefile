@@ -6,7 +6,7 @@ READY := .venv/.ready
 FORGE ?= github
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test test-engine check lint types imports migrations-check bench demo engine engine-install lock clean
+.PHONY: help setup test test-engine check lint types imports migrations-check bench exactness tables demo engine engine-install lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -45,8 +45,16 @@ migrations-check: setup
 bench: setup ## measure the receiver, our own overhead and the diff code, each beside something known
 	$(BIN)/python -m deploy.bench
 
-demo: setup ## review a pull request before your eyes; REPO=path BASE=rev HEAD=rev for a range of your own
-	$(BIN)/python -m deploy.demo $(if $(REPO),--repo "$(REPO)") $(if $(BASE),--base "$(BASE)") $(if $(HEAD),--head "$(HEAD)")
+exactness: setup ## post 10,000 random comments on each forge, and count those that stand elsewhere than they should
+	EXAMPLES=1000 $(BIN)/pytest tests/unit/diff/test_parse_against_git.py -q --timeout 1800
+	$(BIN)/python -m deploy.exactness $(if $(SEED),--seed "$(SEED)")
+
+tables: setup ## write the tables of README.md and docs/cases.md anew, from the settings and the tests
+	$(BIN)/python deploy/setup/settings_table.py
+	$(BIN)/python deploy/setup/cases_table.py
+
+demo: setup ## review a pull request before your eyes; FORGE=gitlab; REPO=path BASE=rev HEAD=rev for a range of your own
+	$(BIN)/python -m deploy.demo --forge $(FORGE) $(if $(REPO),--repo "$(REPO)") $(if $(BASE),--base "$(BASE)") $(if $(HEAD),--head "$(HEAD)")
 
 engine: setup engine-install ## install vLLM with a small model and serve it here; MODEL=path-or-name for another
 	$(PYTHON) deploy/vllm/engine.py serve

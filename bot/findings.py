@@ -1,6 +1,6 @@
 """A finding: one remark about one place, from the model's answer to the posted comment."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 
@@ -41,6 +41,10 @@ class Place:
     `old_path` and `new_path` differ only for renames. `old_line` and `new_line` count in the two versions of
     the file: an added line has no `old_line`, a removed one no `new_line`, an unchanged one has both.
     `start_line` counts on the same `side` as the line itself and is absent for a single line.
+
+    `other_line` and `other_start_line` are how far the other side has counted at the two lines, whether or not
+    it has them, and `start_is_changed` tells that it does not have the first. They follow from the rest and the
+    diff, so they do not make a place another one.
     """
 
     old_path: str
@@ -49,6 +53,9 @@ class Place:
     old_line: int | None
     new_line: int | None
     start_line: int | None = None
+    other_line: int | None = field(default=None, compare=False)
+    other_start_line: int | None = field(default=None, compare=False)
+    start_is_changed: bool = field(default=False, compare=False)
 
     @property
     def path(self) -> str:

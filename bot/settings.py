@@ -90,6 +90,23 @@ class Settings(BaseSettings):
         description="Webhook secret; several, comma-separated, while one is being replaced",
     )
 
+    gitlab_url: str = Field(
+        default="https://gitlab.com",
+        description="Address of GitLab, with the path if it runs below one: https://HOST/gitlab",
+    )
+    gitlab_token: SecretStr = Field(
+        default=SecretStr(""),
+        description="Access token of the account that posts reviews on GitLab, with the scope api",
+    )
+    gitlab_webhook_secret: SecretStr = Field(
+        default=SecretStr(""),
+        description="Secret token or signing token (whsec_...) of GitLab's webhooks; several, comma-separated",
+    )
+    gitlab_ca_file: Path | None = Field(
+        default=None,
+        description="Certificates (PEM) to check GitLab's by, where the system does not know its authority",
+    )
+
     bot_name: str = Field(
         default="redline", description="Name that `@NAME review` in a comment calls the bot by"
     )
@@ -127,7 +144,7 @@ class Settings(BaseSettings):
 
     @model_validator(mode="after")
     def _check_combinations(self) -> Self:
-        for name in ("llm_base_url", "github_api_url", "public_url"):
+        for name in ("llm_base_url", "github_api_url", "gitlab_url", "public_url"):
             value: str = getattr(self, name)
             parts = urlsplit(value)
             if value and (parts.scheme not in ("http", "https") or not parts.hostname):
@@ -152,6 +169,8 @@ class Settings(BaseSettings):
             raise ValueError(
                 f"{PREFIX}GITHUB_PRIVATE_KEY_FILE is {str(self.github_private_key_file)!r}: there is no such file"
             )
+        if self.gitlab_ca_file and not self.gitlab_ca_file.is_file():
+            raise ValueError(f"{PREFIX}GITLAB_CA_FILE is {str(self.gitlab_ca_file)!r}: there is no such file")
         if self.github_app_id and self.github_token.get_secret_value():
             raise ValueError(f"set {PREFIX}GITHUB_TOKEN or {PREFIX}GITHUB_APP_ID, not both")
         return self
@@ -165,6 +184,11 @@ class Settings(BaseSettings):
     def github_webhook_secrets(self) -> tuple[bytes, ...]:
         """Give the accepted webhook secrets of GitHub, none if the forge is not configured."""
         return split_secrets(self.github_webhook_secret)
+
+    @property
+    def gitlab_webhook_secrets(self) -> tuple[bytes, ...]:
+        """Give the accepted webhook secrets of GitLab, signing tokens among them, none if it is not configured."""
+        return split_secrets(self.gitlab_webhook_secret)
 
 
 def split_secrets(value: SecretStr) -> tuple[bytes, ...]:

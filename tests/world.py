@@ -1,17 +1,15 @@
-"""The whole of Redline in one process, against a real forge stand-in, a real database and a model server.
+"""The whole of Redline in one process, against a stand-in of either forge, a real database and a model server.
 
 Webhooks travel over HTTP from the sandbox to the receiver. Only the queue is not the real one: a test steps it
 by hand, so that it decides what happens before what. `tests/system` has the real queue and real processes.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import httpx
-from cryptography.hazmat.primitives import serialization
-from cryptography.hazmat.primitives.asymmetric import rsa
 from flask import Flask
 
 from bot.broker import BrokerUnavailable
@@ -23,25 +21,22 @@ from bot.db.latency import LatencyRecord, list_latency
 from bot.db.lookups import Review
 from bot.db.tables import ReviewState
 from bot.forges.base import Forge
-from bot.forges.github import open_github
 from bot.intake import Intake
 from bot.llm.configured import open_llm
 from bot.settings import Settings
 from bot.web.app import create_app
 from bot.web.services import Services
-from deploy.sandbox.github import GitHubSandbox
 from deploy.sandbox.httpd import BackgroundServer
+from tests.hosts import BOT, SECRET, TOKEN, GitHub, make_host
 from tests.llm_server import LlmServer
 from workers.conclude import conclude
 from workers.resources import Resources
 from workers.review import perform_review
 from workers.sweep import sweep_once
 
-REPOSITORY = "acme/shop"
-SECRET = "webhook-secret"
-TOKEN = "token-of-the-bot"
-BOT = "redline-bot"
-APP_SLUG = "redline-app"
+__all__ = ["ADMIN_TOKEN", "BOT", "REPOSITORY", "SECRET", "TOKEN", "UNSAFE_APP", "World", "finding"]
+
+REPOSITORY = GitHub.repository
 ADMIN_TOKEN = "admin-token"
 FINAL = frozenset(ReviewState) - {ReviewState.QUEUED, ReviewState.RUNNING}
 
@@ -59,7 +54,7 @@ class PullRequestHandle:
 
     @property
     def state(self) -> Any:
-        return self.world.github.pull(REPOSITORY, self.number)
+        return self.world.sandbox.pull(self.world.repository, self.number)
 
     @property
     def inline(self) -> list[str]:
@@ -79,12 +74,13 @@ class PullRequestHandle:
 
     @property
     def status(self) -> tuple[str, str]:
-        """State and description of the newest status or check run."""
-        if self.state.check_runs:
-            run = self.state.check_runs[-1]
-            return run.conclusion or run.status, run.title
-        _sha, _context, state, description = self.state.statuses[-1]
-        return state, description
+        """State and description of the newest mark, in GitHub's words on either forge."""
+        return self.world.host.status_of(self.state)
+
+    @property
+    def published(self) -> int:
+        """How often inline comments were published."""
+        return self.world.host.count_published(self.number)
 
     @property
     def review(self) -> Review:
@@ -92,44 +88,66 @@ class PullRequestHandle:
         return self.world.reviews(self.number)[0]
 
     def comment(self, body: str, author: str = "ada") -> int:
-        identity = self.world.github.comment(REPOSITORY, self.number, body, author)
-        self.world.github.wait_for_webhooks()
+        identity: int = self.world.sandbox.comment(self.world.repository, self.number, body, author)
+        self.world.sandbox.wait_for_webhooks()
+        return identity
+
+    def reply(self, comment_id: int, body: str, author: str = "ada") -> int:
+        identity: int = self.world.sandbox.reply(self.world.repository, self.number, comment_id, body, author)
+        self.world.sandbox.wait_for_webhooks()
         return identity
 
     def push(self, files: dict[str, str | bytes | None], message: str = "More") -> str:
-        sha = self.world.github.commit(
-            REPOSITORY, f"feature-{self.world.branch_of(self.number)}", files, message=message
-        )
-        self.world.github.wait_for_webhooks()
-        return str(sha)
+        sha = self.world.commit(f"feature-{self.world.branch_of(self.number)}", files, message=message)
+        self.world.sandbox.wait_for_webhooks()
+        return sha
+
+    def close(self) -> None:
+        self.world.sandbox.close(self.world.repository, self.number)
+
+    def reopen(self) -> None:
+        self.world.sandbox.reopen(self.world.repository, self.number)
+
+    def mark_ready(self) -> None:
+        self.world.sandbox.mark_ready(self.world.repository, self.number)
+
+    def convert_to_draft(self) -> None:
+        self.world.sandbox.convert_to_draft(self.world.repository, self.number)
+
+    def retarget(self, base: str) -> None:
+        self.world.sandbox.retarget(self.world.repository, self.number, base)
 
 
 class World:
     """Everything, wired together. `run()` does what waits in the queue."""
 
     def __init__(
-        self, folder: Path, database: Database, database_url: str, *, as_app: bool = False, **settings: Any
+        self,
+        folder: Path,
+        database: Database,
+        database_url: str,
+        *,
+        forge: str = "github",
+        as_app: bool = False,
+        **settings: Any,
     ) -> None:
         self.database = database
-        self.github = GitHubSandbox(root=folder / "git", webhook_secret=SECRET)
-        self.bot = f"{APP_SLUG}[bot]" if as_app else BOT
-        self.github.add_user(BOT, permission="write", token=TOKEN)
-        credentials = self._register_app(folder) if as_app else {"github_token": TOKEN}
-        self.github.start()
+        self.host = make_host(forge, folder, as_app=as_app)
+        self.sandbox = self.host.sandbox
+        self.repository = self.host.repository
+        self.bot = self.host.bot
         self.llm = LlmServer().start()
         chosen = {
             "llm_base_url": self.llm.base_url,
             "llm_deadline_s": 5.0,
             "lease_s": 5.0,
             "max_attempts": 3,
-            **credentials,
+            **self.host.settings(),
             **settings,
         }
         self.settings = Settings(
             data_dir=folder / "data",
             database_url=database_url,
-            github_api_url=self.github.api_url,
-            github_webhook_secret=SECRET,
             admin_token=ADMIN_TOKEN,
             **chosen,
         )
@@ -138,7 +156,7 @@ class World:
         self._ahead = timedelta()
         self._branches: dict[int, int] = {}
         self._faulty: dict[tuple[str, str], int] = {}
-        self.forge = open_github(self.settings)
+        self.forge = self.host.open(self.settings)
         self.engine = open_llm(self.settings)
         self.resources = Resources(
             settings=self.settings,
@@ -151,27 +169,19 @@ class World:
         self.app: Flask = create_app(self.services(self.settings, database))
         self.web = BackgroundServer(self.app.wsgi_app, host="127.0.0.1", port=0)
         self.web.start()
-        self.github.webhook_url = f"{self.web.url}/webhooks/github"
-        self.github.create_repository(
-            REPOSITORY, {"app.py": "import os\n\n\ndef load(name):\n    return open(name)\n"}
+        self.sandbox.webhook_url = f"{self.web.url}/webhooks/{forge}"
+        self.sandbox.create_repository(
+            self.repository, {"app.py": "import os\n\n\ndef load(name):\n    return open(name)\n"}
         )
 
-    def _register_app(self, folder: Path) -> dict[str, Any]:
-        """Make a GitHub App with the permissions that the README names."""
-        key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
-        private = key.private_bytes(
-            serialization.Encoding.PEM,
-            serialization.PrivateFormat.TraditionalOpenSSL,
-            serialization.NoEncryption(),
-        )
-        public = key.public_key().public_bytes(
-            serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
-        )
-        file = folder / "app.pem"
-        file.write_bytes(private)
-        permissions = {"contents": "read", "metadata": "read", "pull_requests": "write", "issues": "write"}
-        self.github.add_app(4711, APP_SLUG, public.decode(), {**permissions, "checks": "write"})
-        return {"github_app_id": "4711", "github_private_key_file": file}
+    @property
+    def github(self) -> Any:
+        """The sandbox, where a test is about GitHub alone."""
+        assert self.host.name == "github"
+        return self.sandbox
+
+    def commit(self, branch: str, files: Mapping[str, str | bytes | None], **options: Any) -> str:
+        return str(self.sandbox.commit(self.repository, branch, files, **options))
 
     def services(self, settings: Settings, database: Database) -> Services:
         """Wire what a receiver of its own works with."""
@@ -191,17 +201,15 @@ class World:
         """Open a pull request that changes these files, and wait until its webhook was answered."""
         branch = len(self._branches) + 1
         changed = files if files is not None else {"app.py": UNSAFE_APP}
-        self.github.commit(
-            REPOSITORY, f"feature-{branch}", changed, start="main", message="Change the loader"
-        )
-        number = self.github.open_pull_request(
-            REPOSITORY,
+        self.commit(f"feature-{branch}", changed, start="main", message="Change the loader")
+        number: int = self.sandbox.open_pull_request(
+            self.repository,
             head=f"feature-{branch}",
             base="main",
             **{"title": "Change the loader", "author": "ada", **options},
         )
         self._branches[number] = branch
-        self.github.wait_for_webhooks()
+        self.sandbox.wait_for_webhooks()
         return PullRequestHandle(self, number)
 
     def branch_of(self, number: int) -> int:
@@ -214,12 +222,12 @@ class World:
 
     def run(self, most: int = 50) -> None:
         """Do everything that waits, webhooks that arrive meanwhile included."""
-        self.github.wait_for_webhooks()
+        self.sandbox.wait_for_webhooks()
         for _ in range(most):
             if not self.queue:
                 return
             self.step()
-            self.github.wait_for_webhooks()
+            self.sandbox.wait_for_webhooks()
         raise AssertionError(f"the queue is not empty after {most} messages: {self.queue}")
 
     def crash_before(self, method: str) -> None:
@@ -257,14 +265,6 @@ class World:
             each.finding.fingerprint for each in load_findings(self.database, self.reviews()[0].review_id)
         ]
 
-    def delete_inline_comment(self, comment_id: int) -> None:
-        """Delete a comment of the bot, as a maintainer would."""
-        answer = httpx.delete(
-            f"{self.github.api_url}/repos/{REPOSITORY}/pulls/comments/{comment_id}",
-            headers={"Authorization": f"Bearer {TOKEN}"},
-        )
-        assert answer.status_code == 204, answer.text
-
     def sweep(self, after_s: float) -> None:
         """Let this many seconds go by, make one pass of the sweeper, and do what it asks for."""
         self._ahead += timedelta(seconds=after_s)
@@ -290,10 +290,7 @@ class World:
         assert not unfinished, f"unfinished reviews: {unfinished}"
         assert not self.llm.problems, self.llm.problems
         for number in self._branches:
-            state = self.github.pull(REPOSITORY, number)
-            last = {(sha, context): text for sha, context, text, _ in state.statuses}
-            pending = [where for where, text in last.items() if text == "pending"]
-            pending += [run.head_sha for run in state.check_runs if run.status != "completed"]
+            pending = self.host.unfinished_marks(self.sandbox.pull(self.repository, number))
             assert not pending, f"marks that never ended: {pending}"
         untold = [r for r in self.reviews() if r.claimed_at and r.status_id and not r.told_at]
         assert not untold, f"reviews whose end nobody can see: {untold}"
@@ -301,8 +298,8 @@ class World:
     def stop(self) -> None:
         self.web.stop()
         self.engine.close()
-        self.forge.close()
-        self.github.stop()
+        self.forge.close()  # type: ignore[attr-defined]  # both have it, the review needs it of neither
+        self.sandbox.stop()
         self.llm.stop()
 
 

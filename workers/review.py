@@ -1,7 +1,7 @@
 """One review as a job: claim it, run it, publish it, finish it. The row in the database decides every step."""
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
 import structlog
@@ -124,8 +124,13 @@ class _Job:
         if self.claimed.result:
             stored = findings.load_findings(database, self.claimed.review_id)
             return ReviewResult.from_json(self.claimed.result, tuple(each.finding for each in stored))
-        result = run_review(
+        request = replace(
             self.request(self.refuse_too_many()),
+            last=self.last_result(),
+            known=frozenset(findings.posted_fingerprints(database, self.claimed.ref)),
+        )
+        result = run_review(
+            request,
             forge=forge,
             llm=self.resources.llm,
             options=options_from(self.resources.settings),
@@ -134,6 +139,15 @@ class _Job:
         if not findings.save_result(database, self.claimed, result.to_json(), result.findings):
             raise LlmCancelled("the review was called off while the model was answering")
         return result
+
+    def last_result(self) -> ReviewResult | None:
+        """Give what the last finished review gave; None if it failed, is forgotten, or everything is asked for."""
+        database = self.resources.database
+        last = lookups.last_finished(database, self.claimed.ref, self.claimed.review_id)
+        if self.claimed.full or last is None or last.state is not ReviewState.DONE or not last.result:
+            return None
+        stored = findings.load_findings(database, last.review_id)
+        return ReviewResult.from_json(last.result, tuple(each.finding for each in stored))
 
     def refuse_too_many(self) -> str:
         """Say why this request is one too many within an hour; "" if it is not."""

@@ -27,11 +27,13 @@ from bot.review.observer import Observer
 from bot.review.pipeline import review_diff, run_review
 from bot.review.publish import publish_review
 from bot.review.render import headline, split_claim
+from bot.review.repository_file import FILE_NAME
 from bot.review.result import FileState, ReviewRequest, ReviewResult, ReviewStopped, options_from
 from bot.settings import Settings, load_settings
 from bot.timespan import format_duration
 
 _PULL_REQUEST_PATH = re.compile(r"/(?P<repository>[^/]+/[^/]+)/pull/(?P<number>\d+)(?:/.*)?")
+_MERGE_REQUEST_PATH = re.compile(r"/(?P<repository>.+?)/-/merge_requests/(?P<number>\d+)(?:/.*)?")
 
 
 @click.command()
@@ -47,6 +49,7 @@ def review(url: str | None, diff: str | None, post: bool, as_json: bool) -> None
       git diff main | redline review --diff -
       redline review https://github.com/acme/shop/pull/7
       redline review https://github.com/acme/shop/pull/7 --post
+      redline review https://gitlab.com/acme/web/shop/-/merge_requests/7
 
     The quickest way to try an engine: REDLINE_LLM_BASE_URL says where it is.
     """
@@ -80,7 +83,7 @@ def _review_diff(settings: Settings, data: bytes) -> ReviewResult:
 
 
 def _review_url(settings: Settings, url: str, *, post: bool) -> ReviewResult:
-    request = ReviewRequest(ref=_pull_request(url), reference=f"cli-{int(time.time())}")
+    request = ReviewRequest(ref=_pull_request(url, settings), reference=f"cli-{int(time.time())}")
     forge = open_forges(settings)(request.ref.forge)
     started = time.monotonic()
     with _progress() as observer:
@@ -100,14 +103,22 @@ def _review_url(settings: Settings, url: str, *, post: bool) -> ReviewResult:
     return result
 
 
-def _pull_request(url: str) -> PullRequestRef:
+def _pull_request(url: str, settings: Settings) -> PullRequestRef:
     # Only the path counts: which server is asked is a setting, never something that was typed or sent.
-    found = _PULL_REQUEST_PATH.fullmatch(urlsplit(url).path)
+    path = urlsplit(url).path
+    found, forge = _PULL_REQUEST_PATH.fullmatch(path), "github"
+    if not found:
+        found, forge = _MERGE_REQUEST_PATH.fullmatch(path), "gitlab"
     if not found:
         raise click.UsageError(
-            f"{url!r} is not a pull request: write https://HOST/OWNER/REPOSITORY/pull/NUMBER"
+            f"{url!r} is not a pull request: write https://HOST/OWNER/REPOSITORY/pull/NUMBER or "
+            "https://HOST/GROUP/PROJECT/-/merge_requests/NUMBER"
         )
-    return PullRequestRef(forge="github", repository=found["repository"], number=int(found["number"]))
+    repository = found["repository"]
+    if forge == "gitlab":
+        # A GitLab that runs below a path has it before the groups.
+        repository = f"/{repository}".removeprefix(urlsplit(settings.gitlab_url).path.rstrip("/")).strip("/")
+    return PullRequestRef(forge=forge, repository=repository, number=int(found["number"]))
 
 
 def _read(name: str) -> bytes:
@@ -151,6 +162,8 @@ def _print(result: ReviewResult, total_ms: float) -> None:
             console.print(f"  (not on a line: {escape(finding.unplaced)})", style="dim")
         console.print()
     console.print(f"[bold]{escape(headline(result))}[/bold]")
+    for note in result.notes:
+        console.print(f"  {FILE_NAME}: {escape(note)}", style="dim")
     for file in result.coverage:
         if file.reason:
             console.print(f"  {escape(file.path)}: {file.state}, {escape(file.reason)}", style="dim")

@@ -131,11 +131,18 @@ def _greet(settings: Settings) -> None:
     click.echo(f"latency   {address}/admin/latency", err=True)
     if not settings.admin_token.get_secret_value():
         click.echo(f"token     {token_file(settings.data_dir)}", err=True)
-    click.echo(f"webhooks  {address}/webhooks/github", err=True)
+    configured = {
+        "github": settings.github_webhook_secrets,
+        "gitlab": settings.gitlab_webhook_secrets,
+    }
+    forges = [name for name, secrets in configured.items() if secrets]
+    for name in forges:
+        click.echo(f"webhooks  {address}/webhooks/{name}", err=True)
     click.echo(f"broker    {resolve_broker_url(settings)}", err=True)
     click.echo(f"engine    {settings.llm_base_url}", err=True)
-    if not settings.github_webhook_secrets:
+    if not forges:
         click.echo(
-            "No forge is configured yet: set REDLINE_GITHUB_WEBHOOK_SECRET and REDLINE_GITHUB_TOKEN.",
+            "No forge is configured yet: set REDLINE_GITHUB_WEBHOOK_SECRET and REDLINE_GITHUB_TOKEN, or "
+            "REDLINE_GITLAB_WEBHOOK_SECRET and REDLINE_GITLAB_TOKEN.",
             err=True,
         )

@@ -1,4 +1,4 @@
-"""Looking up reviews: one, many, and what a pull request was asked for."""
+"""Looking up reviews: one, many, the last of a pull request, and what that was asked for."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -74,6 +74,23 @@ def list_reviews(
             statement = statement.where(review.c[name] == value)
     with db.reading() as connection:
         return [read_review(row) for row in connection.execute(statement)]
+
+
+def last_finished(db: Database, ref: PullRequestRef, except_id: int) -> Review | None:
+    """Read the review of the pull request that was done or failed last, not counting this one; None if none was."""
+    statement = (
+        select(review)
+        .where(
+            of_pull_request(ref),
+            review.c.state.in_((ReviewState.DONE, ReviewState.FAILED)),
+            review.c.id != except_id,
+        )
+        .order_by(review.c.finished_at.desc(), review.c.id.desc())
+        .limit(1)
+    )
+    with db.reading() as connection:
+        row = connection.execute(statement).one_or_none()
+    return None if row is None else read_review(row)
 
 
 def count_requested_since(db: Database, ref: PullRequestRef, since: datetime) -> int:

@@ -1,16 +1,23 @@
 """Cut cleaned files into prompts that fit a budget: by file, then hunk, then inside a hunk with overlap.
 
 No line is left out. A line that alone is longer than the budget is shortened where the model reads it, with a
-mark that says so; its `Line` keeps the whole text.
+mark that says so; its `Line` keeps the whole text. Lines that are for reading only have no id: those that an
+earlier review has read, and those of the head file around, which fill the room that is left.
+
+A chunk remembers where its lines are in their hunks, and writes its text when asked: prompts of a very large
+diff are not all needed at once, and would take several times its memory.
 """
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
-from bot.diff.clean import CHARACTERS_PER_TOKEN, CleanedFile
+from bot.diff.clean import CHARACTERS_PER_TOKEN, CleanedFile, NewLines
 from bot.diff.display import show_text
 from bot.diff.model import FileStatus, Hunk, Line, LineKind
+from bot.diff.surroundings import LONGEST_UNNAMED, NOTHING_AROUND, Around, Span, show_unnamed, surround
+from bot.findings import Side
 
 OVERLAP_LINES = 3
 # A very small budget still shows this much of each line; below it a prompt says nothing.
@@ -22,39 +29,134 @@ class ChunkTooSmallError(ValueError):
     """A chunk cannot be split: it has a single line."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Row:
-    """One line of a hunk as the prompt shows it."""
+class _Row(NamedTuple):
+    """One line of a hunk as the prompt shows it; `id` is "" for one that is for reading only.
+
+    It begins at `at` in the hunk's body, where the two sides have reached the numbers `old` and `new`.
+    """
 
     id: str
-    line: Line
     shown: str
+    at: int
+    old: int
+    new: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Piece:
-    """Consecutive rows of one hunk; the first of them may also end the piece before."""
+    """Consecutive rows of one hunk, from `start` up to `end` in its body; the first may also end the piece before.
+
+    `old` and `new` are the numbers that it begins with, `size` counts the characters of its rows, and `room` is
+    what one of them may have.
+    """
 
     file: CleanedFile
     hunk: Hunk
-    rows: tuple[_Row, ...]
+    start: int
+    end: int
+    old: int
+    new: int
+    size: int
+    room: int
+    is_crlf: bool
+    has_named_only: bool = False
+    around: Around = NOTHING_AROUND
+
+    def rows(self) -> Iterator[_Row]:
+        """Write the rows."""
+        number, is_plain = self.file.number, _is_plain(self.hunk.body)
+        at, old, new = self.start, self.old, self.new
+        for raw in self.hunk.body[self.start + 1 : self.end].split("\n"):
+            sign, text = raw[:1] or " ", raw[1:]
+            if sign != "\\":
+                removed = sign == "-"
+                if self.file.new_lines is None or _is_named(self.file.new_lines, sign, old, new):
+                    row_id = f"{number}L{old}" if removed else f"{number}R{new}"
+                    shown = text if is_plain else show_text(text.removesuffix("\r") if self.is_crlf else text)
+                    if len(row_id) + len(shown) + 3 > self.room:
+                        shown = _shorten(shown, self.room - len(row_id) - 3)
+                    yield _Row(row_id, f"{row_id} {sign}{shown}\n", at, old, new)
+                elif not removed and not self.has_named_only:
+                    # It has been spoken of: an added line is one of the file now, a removed one is gone.
+                    yield _Row("", show_unnamed(text, min(LONGEST_UNNAMED, self.room // 2)), at, old, new)
+                old += sign != "+"
+                new += not removed
+            at += len(raw) + 1
+
+    def lines(self) -> Iterator[tuple[str, Line]]:
+        """Make the lines behind the rows, each with its id."""
+        made = self.hunk.lines_between(self.start, self.end, self.old, self.new)
+        lines = {(line.old_number, line.new_number): line for line in made}
+        return ((row.id, lines[row.old, row.new]) for row in self.rows())
+
+    @property
+    def is_bare(self) -> bool:
+        """Tell whether every row has an id."""
+        if self.around != NOTHING_AROUND:
+            return False
+        return self.has_named_only or self.file.new_lines is None or all(row.id for row in self.rows())
+
+    def bare(self) -> "_Piece":
+        """Leave out the rows without an id."""
+        bare = replace(self, has_named_only=True, around=NOTHING_AROUND)
+        return bare if self.is_bare else replace(bare, size=sum(len(row.shown) for row in bare.rows()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chunk:
     """A part of the diff for one question to the engine.
 
-    `text` goes into the prompt as it is. `line_ids` finds the line behind every id in it. Parts of a chunk
-    that was split keep its `index`.
+    Parts of a chunk that was split, or given surroundings, keep its `index`.
     """
 
     index: int
-    text: str
-    line_ids: Mapping[str, Line]
     files: tuple[CleanedFile, ...]
     estimated_tokens: int
+    _size: int = field(repr=False)
     _pieces: tuple[_Piece, ...] = field(repr=False)
     _tokens_per_character: float = field(repr=False)
+
+    @property
+    def text(self) -> str:
+        """Write the chunk as it goes into the prompt."""
+        parts: list[str] = []
+        file: CleanedFile | None = None
+        for piece in self._pieces:
+            if piece.file is not file:
+                file = piece.file
+                parts.append(_file_header(file))
+            parts.append(_hunk_header(piece.hunk))
+            parts.extend(piece.around.above)
+            parts.extend([row.shown for row in piece.rows()])
+            parts.extend(piece.around.below)
+        return "".join(parts)
+
+    @property
+    def line_ids(self) -> Mapping[str, Line]:
+        """Find the line behind every id in the text."""
+        return {line_id: line for piece in self._pieces for line_id, line in piece.lines() if line_id}
+
+    @property
+    def is_bare(self) -> bool:
+        """Tell whether every line in it has an id."""
+        return all(piece.is_bare for piece in self._pieces)
+
+    def bare(self) -> "Chunk":
+        """Leave out the lines that are for reading only: they are the first to go when room is short."""
+        pieces = [piece.bare() for piece in self._pieces]
+        return _make_chunk(self.index, pieces, self._tokens_per_character)
+
+    def surround(self, heads: Mapping[int, Sequence[str]], budget_tokens: int) -> "Chunk":
+        """Show lines around the hunks, as many as fit the budget; `heads` are head files by file number."""
+        if heads.keys().isdisjoint(file.number for file in self.files):
+            return self
+        room = int(budget_tokens / self._tokens_per_character) - self._size
+        spans = [_span(piece, heads.get(piece.file.number, ())) for piece in self._pieces]
+        pieces = [
+            replace(piece, around=around)
+            for piece, around in zip(self._pieces, surround(spans, max(room, 0)), strict=True)
+        ]
+        return _make_chunk(self.index, pieces, self._tokens_per_character)
 
     def split(self) -> "tuple[Chunk, Chunk]":
         """Cut into two smaller chunks, between files or hunks if that is near the middle.
@@ -124,12 +226,29 @@ def _size(pieces: Sequence[_Piece]) -> int:
 
 
 def _piece_size(piece: _Piece) -> int:
-    return len(_hunk_header(piece.hunk)) + sum(len(row.shown) for row in piece.rows)
+    around = sum(map(len, piece.around.above)) + sum(map(len, piece.around.below))
+    return len(_hunk_header(piece.hunk)) + piece.size + around
 
 
 def _cut_hunk(file: CleanedFile, hunk: Hunk, budget: int, overlap: int) -> Iterator[_Piece]:
     room = max(budget - len(_file_header(file)) - len(_hunk_header(hunk)), _MINIMUM_LINE)
-    rows = tuple(_show_rows(file, hunk, room))
+    old, new = hunk.first_numbers
+    # In a file with Windows line ends the \r says nothing; a single one does.
+    is_crlf = "\r" in hunk.body and all(
+        raw.endswith("\r") for raw in hunk.raw_lines if not raw.startswith("\\")
+    )
+    whole = _Piece(
+        file=file,
+        hunk=hunk,
+        start=0,
+        end=len(hunk.body),
+        old=old,
+        new=new,
+        size=0,
+        room=room,
+        is_crlf=is_crlf,
+    )
+    rows = list(whole.rows())
     start = 0
     repeated = 0
     while start < len(rows):
@@ -141,26 +260,64 @@ def _cut_hunk(file: CleanedFile, hunk: Hunk, budget: int, overlap: int) -> Itera
             # The repeated rows leave no room for the next: do without them.
             start, repeated = start + repeated, 0
             continue
-        yield _Piece(file=file, hunk=hunk, rows=rows[start:end])
+        yield _take(whole, rows, start, end)
         if end == len(rows):
             return
         repeated = min(overlap, (end - start) // 2)
         start = end - repeated
 
 
-def _show_rows(file: CleanedFile, hunk: Hunk, room: int) -> Iterator[_Row]:
-    lines = list(hunk.lines)
-    # In a file with Windows line ends the \r says nothing; a single one does.
-    is_crlf = all(line.text.endswith("\r") for line in lines)
-    for line in lines:
-        removed = line.kind is LineKind.REMOVED
-        line_id = f"{file.number}{'L' if removed else 'R'}{line.old_number if removed else line.new_number}"
-        start = f"{line_id} {line.kind}"
-        text = show_text(line.text.removesuffix("\r") if is_crlf else line.text)
-        if len(start) + len(text) + 1 > room:
-            mark = f" [... shortened, {len(text):,} characters]"
-            text = text[: max(room - len(start) - len(mark) - 1, 0)] + mark
-        yield _Row(id=line_id, line=line, shown=f"{start}{text}\n")
+def _take(piece: _Piece, rows: Sequence[_Row], start: int, end: int) -> _Piece:
+    """Take some of a piece's rows."""
+    first = rows[start]
+    return replace(
+        piece,
+        start=first.at,
+        end=rows[end].at if end < len(rows) else piece.end,
+        old=first.old,
+        new=first.new,
+        size=sum([len(row.shown) for row in rows[start:end]]),
+    )
+
+
+def _is_named(new_lines: NewLines, sign: str, old: int, new: int) -> bool:
+    """Tell whether a line is reviewed: one that is not changed can always be named."""
+    if sign == " ":
+        return True
+    return old in new_lines.removed if sign == "-" else new in new_lines.added
+
+
+def _is_plain(body: str) -> bool:
+    """Tell of most hunks at once that every line is shown as it is."""
+    if not body.isascii() or "<" in body or "[" in body:
+        return False
+    return body.replace("\n", "").replace("\t", "").isprintable()
+
+
+def _shorten(shown: str, room: int) -> str:
+    mark = f" [... shortened, {len(shown):,} characters]"
+    return shown[: max(room - len(mark), 0)] + mark
+
+
+def _span(piece: _Piece, lines: Sequence[str]) -> Span:
+    shown = list(piece.lines())
+    first, last = shown[0][1], shown[-1][1]
+    changed = next(
+        (
+            line
+            for line_id, line in shown
+            if line_id and line.kind is not LineKind.CONTEXT and line.text.strip()
+        ),
+        first,
+    )
+    return Span(
+        file=piece.file.number,
+        lines=lines,
+        start=first.new_number,
+        end=last.new_number + last.exists_on(Side.NEW),
+        changed_at=changed.new_number,
+        changed_text=changed.text,
+    )
 
 
 def _file_header(file: CleanedFile) -> str:
@@ -176,21 +333,18 @@ def _hunk_header(hunk: Hunk) -> str:
 
 
 def _make_chunk(index: int, pieces: Sequence[_Piece], tokens_per_character: float) -> Chunk:
-    parts: list[str] = []
     files: list[CleanedFile] = []
+    size = 0
     for piece in pieces:
         if not files or files[-1] is not piece.file:
             files.append(piece.file)
-            parts.append(_file_header(piece.file))
-        parts.append(_hunk_header(piece.hunk))
-        parts.extend(row.shown for row in piece.rows)
-    text = "".join(parts)
+            size += len(_file_header(piece.file))
+        size += _piece_size(piece)
     return Chunk(
         index=index,
-        text=text,
-        line_ids={row.id: row.line for piece in pieces for row in piece.rows},
         files=tuple(files),
-        estimated_tokens=math.ceil(len(text) * tokens_per_character),
+        estimated_tokens=math.ceil(size * tokens_per_character),
+        _size=size,
         _pieces=tuple(pieces),
         _tokens_per_character=tokens_per_character,
     )
@@ -207,14 +361,18 @@ def _halve(pieces: Sequence[_Piece]) -> tuple[tuple[_Piece, ...], tuple[_Piece, 
 
 
 def _halve_piece(piece: _Piece) -> tuple[tuple[_Piece], tuple[_Piece]]:
-    rows = piece.rows
+    bare = piece.bare()
+    rows = list(bare.rows())
     if len(rows) < 2:
         raise ChunkTooSmallError(f"{piece.file.path} cannot be split further: only one line is left")
-    total = sum(len(row.shown) for row in rows)
     size = 0
     middle = 0
-    while middle < len(rows) - 1 and (middle == 0 or 2 * size < total):
+    while middle < len(rows) - 1 and (middle == 0 or 2 * size < bare.size):
         size += len(rows[middle].shown)
         middle += 1
     repeated = min(OVERLAP_LINES, middle // 2, (len(rows) - middle) // 2)
-    return (replace(piece, rows=rows[:middle]),), (replace(piece, rows=rows[middle - repeated :]),)
+    first, second = _take(bare, rows, 0, middle), _take(bare, rows, middle - repeated, len(rows))
+    return (
+        (replace(first, around=replace(piece.around, below=())),),
+        (replace(second, around=replace(piece.around, above=())),),
+    )

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bot.diff.hunk_rules import classify_hunk
-from bot.diff.model import Diff, FileDiff, FileStatus, Hunk
+from bot.diff.model import Diff, FileDiff, FileStatus, Hunk, Line, LineKind
 from bot.diff.rules import Rule, classify_path, compile_globs
 
 CHARACTERS_PER_TOKEN = 3
@@ -33,16 +33,31 @@ class RemovedHunks:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NewLines:
+    """The changed lines of a file that are new since an earlier review, by their numbers on their side."""
+
+    added: frozenset[int]
+    removed: frozenset[int]
+
+    def __contains__(self, line: Line) -> bool:
+        if line.kind is LineKind.ADDED:
+            return line.new_number in self.added
+        return line.kind is LineKind.REMOVED and line.old_number in self.removed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CleanedFile:
     """A file to review. `file` is as it was in the diff; `hunks` are those of it that are reviewed.
 
     `number` counts the kept files from 1 and stays the same over the whole review: line ids start with it.
+    `new_lines` is None where all changed lines are to be read, not only those since an earlier review.
     """
 
     number: int
     file: FileDiff
     hunks: tuple[Hunk, ...]
     removed: tuple[RemovedHunks, ...]
+    new_lines: NewLines | None = None
 
     @property
     def path(self) -> str:

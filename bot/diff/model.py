@@ -103,11 +103,19 @@ class Hunk(NamedTuple):
         return self.body[1:].split("\n")
 
     @property
+    def first_numbers(self) -> tuple[int, int]:
+        """Give the old and the new number that counting begins with."""
+        # A side without lines is given by the line before the gap.
+        return self.old_start + (self.old_count == 0), self.new_start + (self.new_count == 0)
+
+    @property
     def lines(self) -> Iterator[Line]:
         """Make the hunk's lines one after the other, counting on both sides."""
-        old = self.old_start + (self.old_count == 0)
-        new = self.new_start + (self.new_count == 0)
-        raw_lines = self.raw_lines
+        return self.lines_between(0, len(self.body), *self.first_numbers)
+
+    def lines_between(self, start: int, end: int, old: int, new: int) -> Iterator[Line]:
+        """Make the lines of a part of the body; `old` and `new` are the numbers that it begins with."""
+        raw_lines = self.body[start + 1 : end].split("\n")
         for raw, following in zip_longest(raw_lines, raw_lines[1:], fillvalue=""):
             if raw.startswith("\\"):
                 continue

@@ -3,14 +3,20 @@
 A diff is cut at `\\n` only. What a line of a hunk means is decided by its first character and by the counts
 in the hunk's header alone, so code that looks like a header stays code. Nothing is skipped: a line without a
 meaning where it stands raises DiffSyntaxError, since a diff that was read short puts comments on wrong lines.
+A large diff is decoded in parts: a single emoji makes all text beside it four times as large as its bytes.
 """
 
 import re
+from collections.abc import Iterator
 
 from bot.diff.header import FileHeader, read_common_header, read_git_header, read_plain_header
 from bot.diff.model import Diff, FileDiff, FileStatus, Hunk
 from bot.diff.paths import PathSyntaxError
 
+_GIT_FILE = b"diff --git "
+_NEXT_GIT_FILE = b"\n" + _GIT_FILE
+# Enough that its own cost does not show, and little beside what a review needs anyway.
+_PART_BYTES = 250_000
 _HUNK = re.compile(r"@@ -([0-9]{1,9})(?:,([0-9]{1,9}))? \+([0-9]{1,9})(?:,([0-9]{1,9}))? @@.*")
 _NO_LINE_OF_A_HUNK = re.compile(r"\n[^ +-]")
 # What `git show`, `git log -p` and `git format-patch` write before the first file.
@@ -34,10 +40,31 @@ def parse_diff(data: bytes) -> Diff:
 
     Raises DiffSyntaxError for anything malformed, cut off, or combined (`diff --cc`).
     """
-    parser = _Parser(data.decode("utf-8", "surrogateescape"))
     if data and not data.endswith(b"\n"):
-        raise parser.error("the diff ends in the middle of a line; it was cut off", len(parser.text))
-    return parser.parse()
+        raise DiffSyntaxError(data.count(b"\n") + 1, "the diff ends in the middle of a line; it was cut off")
+    is_git = data.startswith(_GIT_FILE) or _NEXT_GIT_FILE in data
+    preamble = trailer = ""
+    files: list[FileDiff] = []
+    for start, end in _parts(data):
+        parser = _Parser(data[start:end].decode("utf-8", "surrogateescape"))
+        try:
+            preamble = preamble or parser.read_preamble()
+            files += parser.read_files(is_git=is_git)
+            trailer = parser.read_trailer(is_mail=bool(files and preamble), is_last=end == len(data))
+        except DiffSyntaxError as error:
+            raise DiffSyntaxError(data.count(b"\n", 0, start) + error.line, error.problem) from None
+    return Diff(files=tuple(files), preamble=preamble, trailer=trailer)
+
+
+def _parts(data: bytes) -> Iterator[tuple[int, int]]:
+    """Cut before a `diff --git` into parts of some files: where each starts and ends."""
+    start = 0
+    # What stands before the first file belongs to it.
+    first = 0 if data.startswith(_GIT_FILE) else data.find(_NEXT_GIT_FILE) + 1
+    while (end := data.find(_NEXT_GIT_FILE, max(first, start + _PART_BYTES))) >= 0:
+        yield start, end + 1
+        start = end + 1
+    yield start, len(data)
 
 
 def parse_patch(old_path: str, new_path: str, status: FileStatus, patch: str) -> FileDiff:
@@ -63,23 +90,24 @@ class _Parser:
     def error(self, problem: str, at: int | None = None) -> DiffSyntaxError:
         return DiffSyntaxError(self.text.count("\n", 0, self.at if at is None else at) + 1, problem)
 
-    def parse(self) -> Diff:
-        text = self.text
-        is_git = text.startswith("diff --git ") or "\ndiff --git " in text
-        if _PREAMBLE.match(text):
-            self.at = text.find("\ndiff --git ") + 1 or len(text)
-        preamble = text[: self.at]
-        files: list[FileDiff] = []
-        while self.at < len(text):
-            if text.startswith("diff --git ", self.at) or (not is_git and _PLAIN_FILE.match(text, self.at)):
-                files.append(self._read_file(is_git=is_git))
-            elif files and preamble and _MAIL_SIGNATURE.match(text, self.at):
-                if text.count("\n", self.at) > _LONGEST_TRAILER:
-                    raise self.error("text follows the last hunk; give one patch at a time")
-                break
-            else:
-                raise self.error(self.describe_stray_line())
-        return Diff(files=tuple(files), preamble=preamble, trailer=text[self.at :])
+    def read_preamble(self) -> str:
+        if _PREAMBLE.match(self.text):
+            self.at = self.text.find("\ndiff --git ") + 1 or len(self.text)
+        return self.text[: self.at]
+
+    def read_files(self, *, is_git: bool) -> Iterator[FileDiff]:
+        while self.text.startswith("diff --git ", self.at) or (
+            not is_git and _PLAIN_FILE.match(self.text, self.at)
+        ):
+            yield self._read_file(is_git=is_git)
+
+    def read_trailer(self, *, is_mail: bool, is_last: bool) -> str:
+        trailer = self.text[self.at :]
+        if trailer and not (is_mail and _MAIL_SIGNATURE.match(trailer)):
+            raise self.error(self.describe_stray_line())
+        if trailer.count("\n") > _LONGEST_TRAILER or (trailer and not is_last):
+            raise self.error("text follows the last hunk; give one patch at a time")
+        return trailer
 
     def _read_file(self, *, is_git: bool) -> FileDiff:
         start = self.at
@@ -179,20 +207,18 @@ class _Parser:
                     raise self.error("this marker does not follow a line of the hunk", at)
                 if (previous != "+" and old_left) or (previous != "-" and new_left):
                     raise self.error("this marker does not follow the last line of its side", at)
-            elif not old_left and not new_left:
+            elif sign not in " +-\n" or not (old_left or new_left):
                 break
-            elif sign in " +-\n":
+            else:
                 old_left -= sign != "+"
                 new_left -= sign != "-"
                 unchanged += sign in " \n"
-            else:
-                raise self.error(f"the hunk is not complete: {_count(old_left, new_left)} missing here", at)
             if old_left < 0 or new_left < 0:
                 raise self.error("the hunk has more lines than its header says", at)
             previous = sign
             end = text.index("\n", at)
         if old_left or new_left:
-            raise self.error(f"the diff ends inside a hunk: {_count(old_left, new_left)} missing", at)
+            raise self.error(f"the hunk is not complete: {_count(old_left, new_left)} missing here", at)
         return end, unchanged
 
     def describe_stray_line(self) -> str:

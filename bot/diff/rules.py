@@ -91,22 +91,37 @@ def compile_globs(globs: tuple[str, ...]) -> re.Pattern[str] | None:
     return re.compile("|".join(patterns), re.DOTALL) if patterns else None
 
 
+# What `**` stands for, in the middle of a name and as folders.
+_DEEP = {"**": ".*?", "**/": "(?:.*?/)??"}
+_GLOB_PART = re.compile(r"(?:(?<=/)|^)\*\*/|/\*\*$|\*\*|\*|\?|[^*?/]+|/")
+
+
 def _translate(glob: str) -> str:
+    """Write a glob as a regular expression whose time does not grow with the number of wildcards.
+
+    Each wildcard takes as little as it can. What stands between it and the next one that can take as much is an
+    atomic group: taking more would only leave less to that one.
+    """
     body = glob.rstrip("/")
     anywhere = "" if "/" in body else "(?:.*/)?"
-    pattern = ""
-    for part in re.findall(r"\*\*/|/\*\*$|\*\*|\*|\?|[^*?]+", body.lstrip("/")):
+    blocks: list[list[str]] = [[""]]
+    for part in _GLOB_PART.findall(body.lstrip("/")):
         match part:
-            case "**/":
-                pattern += "(?:.*/)?"
+            case "**" | "**/":
+                blocks.append([_DEEP[part]])
             case "/**":
-                pattern += "/.+"
-            case "**":
-                pattern += ".*"
+                blocks[-1][-1] += "/.+"
             case "*":
-                pattern += "[^/]*"
+                blocks[-1].append("[^/]*?")
             case "?":
-                pattern += "[^/]"
+                blocks[-1][-1] += "[^/]"
             case _:
-                pattern += re.escape(part)
-    return rf"\A{anywhere}{pattern}{'/.+' if glob.endswith('/') else '(?:/.*)?'}\Z"
+                blocks[-1][-1] += re.escape(part)
+    # What begins a block takes any number of folders, which no `*` behind it can: that stays open.
+    whole = [f"{first}{_atomic(rest)}" for first, *rest in blocks]
+    return rf"\A{anywhere}{_atomic(whole)}{'/.+' if glob.endswith('/') else '(?:/.*)?'}\Z"
+
+
+def _atomic(parts: list[str]) -> str:
+    """Join parts, all but the last as atomic groups."""
+    return "".join(f"(?>{part})" for part in parts[:-1]) + "".join(parts[-1:])

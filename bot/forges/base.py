@@ -6,7 +6,9 @@ from enum import StrEnum
 from typing import Protocol
 
 from bot.events import CommentRef, PullRequestRef
-from bot.findings import Place
+from bot.findings import Place, Side
+
+MAX_FILE_BYTES = 10_000_000
 
 
 class ForgeError(Exception):
@@ -36,6 +38,10 @@ class ForgeRejected(ForgeError):
     """The forge refused what we sent and would refuse it again."""
 
 
+class FileTooLarge(ForgeRejected):
+    """The file is larger than the caller wants to have."""
+
+
 class PlaceRejected(ForgeRejected):
     """The forge refused a review because of where a comment stands; nothing of it was stored."""
 
@@ -50,7 +56,7 @@ class BadPayload(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PullRequest:
-    """A pull request as it is on the forge now."""
+    """A pull request as it is on the forge now; `changes_url` is where people see its diff."""
 
     ref: PullRequestRef
     title: str
@@ -58,6 +64,7 @@ class PullRequest:
     author: str
     author_is_bot: bool
     url: str
+    changes_url: str = ""
     base_ref: str
     base_sha: str
     head_sha: str
@@ -76,11 +83,31 @@ class MissingFile:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BlindSpot:
+    """Lines of a file that are in the diff, and under which the forge takes no comment all the same.
+
+    Without ranges that is the whole file.
+    """
+
+    path: str
+    old_lines: range | None = None
+    new_lines: range | None = None
+
+    def hides(self, place: Place) -> bool:
+        """Tell whether a comment at this place would begin or end here."""
+        lines = self.old_lines if place.side is Side.OLD else self.new_lines
+        if place.path != self.path or lines is None:
+            return place.path == self.path
+        return place.line in lines or place.start_line in lines
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FetchedDiff:
-    """The merge-base diff of a pull request as git writes it, and the files that are absent from it."""
+    """A diff as git writes it, the files that are absent from it, and the blind spots."""
 
     data: bytes
     missing: tuple[MissingFile, ...] = ()
+    blind_spots: tuple[BlindSpot, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +116,17 @@ class InlineComment:
 
     place: Place
     body: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PostedReview:
+    """A review that was posted; `refused` are those of its comments whose place the forge did not accept.
+
+    `id` is "" where a forge has no such thing.
+    """
+
+    id: str = ""
+    refused: tuple[InlineComment, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,11 +176,23 @@ class Forge(Protocol):
     def get_diff(self, pull_request: PullRequest) -> FetchedDiff:
         """Read the diff from the merge base to the head, falling back to slower ways before giving up on a file."""
 
-    def get_file(self, ref: PullRequestRef, path: str, sha: str) -> bytes | None:
-        """Read a file at a commit; None if it is not there or is not a plain file."""
+    def get_diff_since(self, ref: PullRequestRef, old_sha: str, new_sha: str) -> FetchedDiff | None:
+        """Read the diff between two commits; None if the old one is no ancestor of the new one, or the forge
+        cannot give the diff as a whole.
 
-    def may_write(self, repository: str, login: str) -> bool:
-        """Tell whether this person may push to the repository, by the forge's permission check."""
+        Files whose changes are unknown are among the missing.
+        """
+
+    def get_file(
+        self, ref: PullRequestRef, path: str, revision: str, *, max_bytes: int = MAX_FILE_BYTES
+    ) -> bytes | None:
+        """Read a file at a commit or at the tip of a branch; None if it is not there or is not a plain file.
+
+        Raises FileTooLarge above `max_bytes`.
+        """
+
+    def may_ask(self, ref: PullRequestRef, comment: CommentRef, login: str) -> bool:
+        """Tell whether `login`, who wrote the comment, may push to the repository, by the forge's permission check."""
 
     def acknowledge(self, ref: PullRequestRef, comment: CommentRef) -> None:
         """Put an eyes reaction on a comment that we act on; doing it twice is harmless."""
@@ -153,12 +203,16 @@ class Forge(Protocol):
     def list_own_comments(self, ref: PullRequestRef) -> OwnComments:
         """List what our own account has posted on the pull request."""
 
+    def suggestion_info(self, place: Place) -> str | None:
+        """Give the info string of a code block that people can commit in place of these lines; None for no such."""
+
     def post_review(
         self, ref: PullRequestRef, *, head_sha: str, body: str, comments: Sequence[InlineComment]
-    ) -> str:
-        """Post all comments at once against `head_sha` and return the review's id.
+    ) -> PostedReview:
+        """Post all comments at once against `head_sha`; `body` is for forges that show one above them.
 
-        Raises PlaceRejected if a comment's place was refused, AnswerUnclear if it may have been stored.
+        Raises PlaceRejected if the forge took none of them for the place of one, AnswerUnclear if some may have
+        been stored.
         """
 
     def post_comment(self, ref: PullRequestRef, body: str) -> str:

@@ -11,6 +11,7 @@ from enum import StrEnum
 from pathlib import Path
 
 DEV_NULL = "/dev/null"
+_PLAIN = "100644"
 _QUOTED = {
     7: "\\a",
     8: "\\b",
@@ -37,28 +38,49 @@ class Change(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileChange:
-    """One changed file; the two paths differ only if it was renamed or copied."""
+    """One changed file; the two paths differ only if it was renamed or copied.
+
+    Modes are git's octal strings, "" where the forge does not tell them.
+    """
 
     old_path: str
     new_path: str
     change: Change
+    old_mode: str = ""
+    new_mode: str = ""
 
     @property
     def header(self) -> str:
         """Write the lines before `---`, which are all that a change without hunks has.
 
-        The mode of a new or deleted file is written as 100644: forges do not tell it here.
+        The mode of a new or deleted file is written as 100644 where it is not known.
         """
-        lines = [f"diff --git {_quote('a/' + self.old_path)} {_quote('b/' + self.new_path)}"]
+        lines = [self.title]
+        is_changed = bool(self.old_mode and self.new_mode) and self.old_mode != self.new_mode
         match self.change:
             case Change.ADDED:
-                lines.append("new file mode 100644")
+                lines.append(f"new file mode {self.new_mode or _PLAIN}")
             case Change.REMOVED:
-                lines.append("deleted file mode 100644")
-            case Change.RENAMED | Change.COPIED:
-                verb = "rename" if self.change is Change.RENAMED else "copy"
-                lines += [f"{verb} from {_quote(self.old_path)}", f"{verb} to {_quote(self.new_path)}"]
+                lines.append(f"deleted file mode {self.old_mode or _PLAIN}")
+            case _ if is_changed:
+                lines += [f"old mode {self.old_mode}", f"new mode {self.new_mode}"]
+        if self.change in {Change.RENAMED, Change.COPIED}:
+            verb = "rename" if self.change is Change.RENAMED else "copy"
+            lines += [f"{verb} from {_quote(self.old_path)}", f"{verb} to {_quote(self.new_path)}"]
+        if self.change is Change.MODIFIED and self.new_mode not in {"", _PLAIN} and not is_changed:
+            # Nothing else tells that the entry is a submodule; the hashes are not known here.
+            lines.append(f"index 0000000..0000000 {self.new_mode}")
         return "".join(f"{line}\n" for line in lines)
+
+    @property
+    def title(self) -> str:
+        """Write the first line of the section, which names the file."""
+        return f"diff --git {_quote('a/' + self.old_path)} {_quote('b/' + self.new_path)}"
+
+    @property
+    def escaped_title(self) -> bytes:
+        """Write the first line as git does with `core.quotePath` on: what is not ASCII is escaped."""
+        return f"diff --git {_escape('a/' + self.old_path)} {_escape('b/' + self.new_path)}".encode("ascii")
 
     def with_hunks(self, hunks: bytes) -> bytes:
         """Write the section with its hunks, which start at the first `@@`."""
@@ -132,6 +154,16 @@ def _quote(name: str) -> str:
         return name
     letters = {code: f"\\{code:03o}" for code in (*range(32), 127)} | _QUOTED
     return f'"{name.translate(letters)}"'
+
+
+def _escape(name: str) -> str:
+    """Quote a name like a C string, and each of its bytes that is not ASCII."""
+    quoted = _quote(name)
+    if quoted.isascii():
+        return quoted
+    inner = quoted[1:-1] if quoted != name else quoted
+    escaped = (chr(byte) if byte < 128 else f"\\{byte:03o}" for byte in _encode(inner))
+    return f'"{"".join(escaped)}"'
 
 
 def _marked(name: str) -> str:

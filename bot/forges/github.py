@@ -5,20 +5,23 @@ from collections.abc import Iterable, Sequence
 from urllib.parse import quote
 
 from bot.events import CommentKind, CommentRef, PullRequestRef
+from bot.findings import Place, Side
 from bot.forges import github_review, github_status
 from bot.forges.base import (
+    MAX_FILE_BYTES,
     FetchedDiff,
     ForgeDenied,
     ForgeError,
     InlineComment,
     OwnComments,
     PostedComment,
+    PostedReview,
     PullRequest,
     Status,
 )
 from bot.forges.github_auth import AppCredentials, Credentials, TokenCredentials
 from bot.forges.github_client import Endpoint, GitHubClient, failure, object_in, understood
-from bot.forges.github_diff import fetch_diff
+from bot.forges.github_diff import fetch_diff, fetch_diff_since
 from bot.forges.github_files import fetch_file
 from bot.forges.github_key import read_private_key
 from bot.forges.github_transport import GitHubTransport
@@ -59,18 +62,20 @@ class GitHubForge:
         endpoint = _pull(ref)
         pull = self._client.read_object(endpoint)
         with understood(endpoint):
+            url = pull.find_prose("html_url")
             author = pull.find_object("user")  # null once the account is gone
             head_sha = pull.get_object("head").get_sha("sha")
             base = pull.get_object("base")
             base_ref, base_tip = base.get_text("ref"), base.get_sha("sha")
             return PullRequest(
                 ref=ref,
-                title=_loose_text(pull, "title"),
-                body=_loose_text(pull, "body"),
+                title=pull.find_prose("title"),
+                body=pull.find_prose("body"),
                 author=author.find_text("login") or "ghost",
                 author_is_bot=author.find_text("type") == "Bot"
                 or author.find_text("login").endswith("[bot]"),
-                url=_loose_text(pull, "html_url"),
+                url=url,
+                changes_url=f"{url}/files" if url else "",
                 base_ref=base_ref,
                 base_sha=self._merge_base(ref, base_tip, head_sha),
                 head_sha=head_sha,
@@ -84,9 +89,19 @@ class GitHubForge:
         """Read the diff; what GitHub leaves out is compared here, or named as missing."""
         return fetch_diff(self._client, pull_request)
 
-    def get_file(self, ref: PullRequestRef, path: str, sha: str) -> bytes | None:
-        """Read a file at a commit; for a link to a file GitHub gives the file."""
-        return fetch_file(self._client, ref.repository, path, sha)
+    def get_diff_since(self, ref: PullRequestRef, old_sha: str, new_sha: str) -> FetchedDiff | None:
+        """Read the diff between two commits from GitHub's comparison, which is given up where it is cut."""
+        return fetch_diff_since(self._client, ref, old_sha, new_sha)
+
+    def get_file(
+        self, ref: PullRequestRef, path: str, revision: str, *, max_bytes: int = MAX_FILE_BYTES
+    ) -> bytes | None:
+        """Read a file; for a link to a file GitHub gives the file."""
+        return fetch_file(self._client, ref.repository, path, revision, max_bytes=max_bytes)
+
+    def may_ask(self, ref: PullRequestRef, comment: CommentRef, login: str) -> bool:
+        """Tell whether this person may push: GitHub answers that by login."""
+        return self.may_write(ref.repository, login)
 
     def may_write(self, repository: str, login: str) -> bool:
         """Ask for the person's permission: `author_association` in payloads is not one."""
@@ -146,13 +161,18 @@ class GitHubForge:
                 conversation=_posted(self._list_of(conversation, "", login)),
             )
 
+    def suggestion_info(self, place: Place) -> str | None:
+        """Name the block: GitHub puts it in place of the commented lines, which must be on the new side."""
+        return "suggestion" if place.side is Side.NEW else None
+
     def post_review(
         self, ref: PullRequestRef, *, head_sha: str, body: str, comments: Sequence[InlineComment]
-    ) -> str:
-        """Post all comments in one review, sent once."""
-        return github_review.post_review(
+    ) -> PostedReview:
+        """Post all comments in one review, sent once and stored as a whole."""
+        review_id = github_review.post_review(
             self._client, ref, own_login=self.own_login, head_sha=head_sha, body=body, comments=comments
         )
+        return PostedReview(id=review_id)
 
     def post_comment(self, ref: PullRequestRef, body: str) -> str:
         """Post in the conversation, sent once."""
@@ -263,12 +283,4 @@ def _conversation(ref: PullRequestRef) -> Endpoint:
 
 
 def _posted(items: Iterable[Fields]) -> tuple[PostedComment, ...]:
-    return tuple(PostedComment(id=item.get_id("id"), body=_loose_text(item, "body")) for item in items)
-
-
-def _loose_text(fields: Fields, key: str) -> str:
-    """Read prose that people wrote: absent is "", and what no text can hold is replaced, not refused."""
-    value = fields.data.get(key)
-    if not isinstance(value, str):
-        return ""
-    return value.replace("\0", "\N{REPLACEMENT CHARACTER}").encode("utf-8", "replace").decode()
+    return tuple(PostedComment(id=item.get_id("id"), body=item.find_prose("body")) for item in items)

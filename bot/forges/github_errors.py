@@ -3,16 +3,13 @@
 https://docs.github.com/en/rest/using-the-rest-api/troubleshooting-the-rest-api
 """
 
-import json
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import requests
-import urllib3.exceptions
 from github.Requester import Requester
 
+from bot.forges import exchange
 from bot.forges.base import (
     AnswerUnclear,
     ForgeDenied,
@@ -28,19 +25,8 @@ UNSTATED_WAIT_S = 60.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reply:
-    """One answer of GitHub, its body as the bytes that came; header names are lower-case."""
-
-    status: int
-    headers: Mapping[str, str]
-    content: bytes
-
-    def json(self) -> object:
-        """Decode the body, None if it is empty; raises ValueError."""
-        try:
-            return json.loads(self.content) if self.content else None
-        except RecursionError as error:
-            raise ValueError("the JSON is nested too deeply") from error
+class Reply(exchange.Reply):
+    """One answer of GitHub."""
 
     @property
     def message(self) -> str:
@@ -94,13 +80,6 @@ def rate_limit_wait(reply: Reply) -> float | None:
     return UNSTATED_WAIT_S
 
 
-def asks_to_wait(wait_s: float) -> ForgeUnavailable:
-    """Explain a rate limit that is too long to sit out."""
-    return ForgeUnavailable(
-        f"GitHub's rate limit is reached: it asks to wait {wait_s:.0f} s.", retry_after_s=wait_s
-    )
-
-
 def error_of(reply: Reply, *, unclear: bool, what: str, permission: str) -> ForgeError:
     """Explain an answer that is no success.
 
@@ -144,33 +123,3 @@ def error_of(reply: Reply, *, unclear: bool, what: str, permission: str) -> Forg
         case _:
             kind, sentence = ForgeRejected, f"GitHub refused {what}{said}."
     return kind(sentence)
-
-
-def connection_error(error: requests.RequestException, *, unclear: bool, what: str) -> ForgeError:
-    """Explain why no answer came; `unclear` as in `error_of`."""
-    if never_sent(error):
-        return ForgeUnavailable(f"GitHub cannot be reached for {what}: {_cause(error)}.")
-    if unclear:
-        return AnswerUnclear(f"The connection to GitHub broke while storing {what}: {_cause(error)}.")
-    return ForgeUnavailable(f"The connection to GitHub broke off for {what}: {_cause(error)}.")
-
-
-def never_sent(error: requests.RequestException) -> bool:
-    """Tell whether the request certainly did not leave: there was no connection to send it on."""
-    if isinstance(
-        error, requests.ConnectTimeout | requests.exceptions.SSLError | requests.exceptions.ProxyError
-    ):
-        return True
-    reason = error.args[0] if error.args else None
-    if isinstance(reason, urllib3.exceptions.MaxRetryError):
-        reason = reason.reason
-    return isinstance(reason, urllib3.exceptions.NewConnectionError | urllib3.exceptions.ConnectTimeoutError)
-
-
-def _cause(error: requests.RequestException) -> str:
-    """Name the kind only: the text of these errors holds object addresses and whole URLs."""
-    if isinstance(error, requests.exceptions.SSLError):
-        return "its certificate is not trusted (set REQUESTS_CA_BUNDLE to your own authority's file)"
-    if isinstance(error, requests.Timeout):
-        return "no answer in time"
-    return type(error).__name__

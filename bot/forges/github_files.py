@@ -3,21 +3,15 @@
 import base64
 from urllib.parse import quote
 
-from bot.forges.base import ForgeRejected
+from bot.forges.base import MAX_FILE_BYTES, FileTooLarge
 from bot.forges.github_client import Endpoint, GitHubClient, failure, object_in, understood
 from bot.forges.github_transport import RAW
 
-MAX_FILE_BYTES = 10_000_000
-
-
-class FileTooLarge(ForgeRejected):
-    """The file is larger than the caller wants to have."""
-
 
 def fetch_file(
-    client: GitHubClient, repository: str, path: str, sha: str, *, max_bytes: int = MAX_FILE_BYTES
+    client: GitHubClient, repository: str, path: str, revision: str, *, max_bytes: int = MAX_FILE_BYTES
 ) -> bytes | None:
-    """Read a file at a commit; None if it is not there or is a folder, link or submodule.
+    """Read a file at a commit or at the tip of a branch; None if it is not there or is a folder, link or submodule.
 
     Raises FileTooLarge above `max_bytes`. GitHub puts files up to 1 MB into the JSON and gives larger ones
     only raw: https://docs.github.com/en/rest/repos/contents
@@ -30,7 +24,7 @@ def fetch_file(
         what=f"the file {path} of {repository}",
         permission="contents: read",
     )
-    reply = client.ask(endpoint, params={"ref": sha})
+    reply = client.ask(endpoint, params={"ref": revision})
     if reply.status == 404:
         return None
     if reply.status >= 300:
@@ -45,4 +39,4 @@ def fetch_file(
             raise FileTooLarge(f"The file {path} is larger than {max_bytes / 1e6:.0f} MB.")
         if fields.get_text("encoding") == "base64":
             return base64.b64decode(fields.get_text("content"))
-    return client.read(endpoint, params={"ref": sha}, accept=RAW).content
+    return client.read(endpoint, params={"ref": revision}, accept=RAW).content

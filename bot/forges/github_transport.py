@@ -11,30 +11,15 @@ from collections.abc import ItemsView, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-import requests
 from github import Auth, Github
 from github.Requester import HTTPRequestsConnectionClass, HTTPSRequestsConnectionClass, RequestsResponse
-from urllib3 import Retry
 
-from bot.forges.github_errors import Reply, asks_to_wait, connection_error, rate_limit_wait
+from bot.forges.exchange import CONNECT_ONLY, Patience
+from bot.forges.github_errors import Reply, rate_limit_wait
 
 JSON = "application/vnd.github+json"
 DIFF = "application/vnd.github.diff"
 RAW = "application/vnd.github.raw+json"
-
-# Only connecting is repeated down there: what was sent is judged in GitHubTransport.exchange.
-_CONNECT_ONLY = Retry(
-    total=2,
-    connect=2,
-    read=0,
-    redirect=0,
-    status=0,
-    other=0,
-    backoff_factor=0.2,
-    raise_on_status=False,
-    respect_retry_after_header=False,
-)
-_MAX_RATE_REPEATS = 3
 
 
 class _ExactResponse(RequestsResponse):
@@ -79,9 +64,14 @@ class GitHubTransport:
     ) -> None:
         self._api_url = api_url.rstrip("/")
         self._timeout_s = timeout_s
-        self._read_attempts = read_attempts
-        self._backoff_s = backoff_s
-        self._max_wait_s = max_wait_s
+        self._patience = Patience(
+            forge="GitHub",
+            rate_limit_wait=rate_limit_wait,
+            certificate_hint="set REQUESTS_CA_BUNDLE to your own authority's file",
+            read_attempts=read_attempts,
+            backoff_s=backoff_s,
+            max_wait_s=max_wait_s,
+        )
         self._seconds_between_writes = seconds_between_writes
         self._next_write = 0.0
         self._lock = threading.Lock()
@@ -100,40 +90,15 @@ class GitHubTransport:
         accept: str = JSON,
         repeatable: bool = False,
     ) -> Reply:
-        """Send a request and return the answer, whatever its status.
-
-        A GET, or a write that is `repeatable` because doing it twice changes nothing, is tried again after a
-        server error or a broken connection. Any request is tried again after a rate limit, which GitHub
-        checks before it acts. Raises ForgeUnavailable, or AnswerUnclear if a write that must not happen twice
-        may have been stored.
-        """
+        """Send a request and return the answer, whatever its status; see `Patience.exchange`."""
         is_write = verb != "GET"
-        attempts = self._read_attempts if repeatable or not is_write else 1
-        attempt, rate_repeats, waited_s = 1, 0, 0.0
-        while True:
+
+        def send() -> Reply:
             if is_write:
                 self._wait_for_turn()
-            try:
-                reply = self._send(auth, verb, path, params=params, body=body, accept=accept)
-            except requests.RequestException as error:
-                if attempt >= attempts:
-                    raise connection_error(error, unclear=is_write and not repeatable, what=what) from error
-                self._back_off(attempt)
-                attempt += 1
-                continue
-            wait_s = rate_limit_wait(reply)
-            if wait_s is not None:
-                waited_s += max(wait_s, self._backoff_s)
-                if waited_s > self._max_wait_s or rate_repeats >= _MAX_RATE_REPEATS:
-                    raise asks_to_wait(wait_s)
-                rate_repeats += 1
-                time.sleep(max(wait_s, self._backoff_s))
-                continue
-            if (reply.status >= 500 or reply.status == 408) and attempt < attempts:
-                self._back_off(attempt)
-                attempt += 1
-                continue
-            return reply
+            return self._send(auth, verb, path, params=params, body=body, accept=accept)
+
+        return self._patience.exchange(send, what=what, is_write=is_write, repeatable=repeatable)
 
     def close(self) -> None:
         """Close the connections of all threads."""
@@ -169,7 +134,7 @@ class GitHubTransport:
         if connection is None:
             parts = urlsplit(self._api_url)
             kind = _HttpsConnection if parts.scheme == "https" else _HttpConnection
-            connection = kind(parts.hostname or "", parts.port, retry=_CONNECT_ONLY)
+            connection = kind(parts.hostname or "", parts.port, retry=CONNECT_ONLY)
             connection.timeout = self._timeout_s  # type: ignore[assignment]  # PyGithub says int, requests takes both
             self._local.connection = connection
             self._connections.add(connection)
@@ -184,6 +149,3 @@ class GitHubTransport:
             turn = max(self._next_write, now)
             self._next_write = turn + self._seconds_between_writes
         time.sleep(turn - now)
-
-    def _back_off(self, attempt: int) -> None:
-        time.sleep(self._backoff_s * 2 ** (attempt - 1))

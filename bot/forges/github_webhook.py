@@ -3,11 +3,9 @@
 https://docs.github.com/en/webhooks/webhook-events-and-payloads
 """
 
-import hashlib
 import re
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Protocol
 from urllib.parse import parse_qs
 
 from bot.events import (
@@ -25,9 +23,9 @@ from bot.events import (
 from bot.forges.base import BadPayload
 from bot.forges.command import parse_command
 from bot.forges.payload import Fields, parse_json_object
+from bot.forges.webhook import MARKER, Headers, delivery_id
 
 FORGE = "github"
-MARKER = "<!-- redline:"  # what each of our own comments starts its hidden part with
 
 _CHANGES = {
     "opened": ChangeReason.OPENED,
@@ -37,14 +35,6 @@ _CHANGES = {
     "edited": ChangeReason.RETARGETED,
 }
 _REPOSITORY = re.compile(r"(?!\.{1,2}/)[A-Za-z0-9._-]+/(?!\.{1,2}$)[A-Za-z0-9._-]+")
-_GUID = re.compile(r"[A-Za-z0-9_.-]{1,100}")
-
-
-class Headers(Protocol):
-    """A request's headers, as every web framework has them."""
-
-    def get(self, name: str, /) -> str | None:
-        """Give a header, None if it is missing."""
 
 
 def read_github_webhook(
@@ -67,10 +57,9 @@ def read_github_webhook(
         raise BadPayload("The header X-GitHub-Event is missing: this is not a webhook of GitHub.")
     payload = _json_of(content_type, raw_body)
     fields = parse_json_object(payload)
-    guid = headers.get("X-GitHub-Delivery") or ""
     delivery = Delivery(
         forge=FORGE,
-        guid=guid if _GUID.fullmatch(guid) else f"sha256-{hashlib.sha256(raw_body).hexdigest()}",
+        guid=delivery_id(headers.get("X-GitHub-Delivery"), raw_body),
         event=event,
         action=fields.find_text("action"),
         repository=fields.find_object("repository").find_text("full_name"),

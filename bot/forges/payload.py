@@ -66,6 +66,13 @@ class Fields:
         """Read a text that may be absent or null, as "" then."""
         return "" if self.data.get(key) is None else self.get_text(key)
 
+    def find_prose(self, key: str) -> str:
+        """Read what people wrote: absent is "", and what no text can hold is replaced, not refused."""
+        value = self.data.get(key)
+        if not isinstance(value, str):
+            return ""
+        return value.replace("\0", "\N{REPLACEMENT CHARACTER}").encode("utf-8", "replace").decode()
+
     def get_number(self, key: str) -> int:
         """Read a whole number from 0 on that fits an integer column."""
         value = self._whole_number(key)

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from bot.forges.base import Forge, ForgeDenied
 from bot.forges.github import github_is_configured, open_github
 from bot.forges.github_key import read_private_key
+from bot.forges.gitlab import open_gitlab
+from bot.forges.gitlab_access import check_gitlab_access
 from bot.settings import Settings, SettingsError
 
 
@@ -21,6 +23,7 @@ def check_access(settings: Settings) -> None:
             read_private_key(settings.github_private_key_file)
         except ForgeDenied as error:
             raise SettingsError(str(error)) from None
+    check_gitlab_access(settings)
 
 
 def open_forges(settings: Settings) -> Callable[[str], Forge]:
@@ -40,6 +43,8 @@ def open_forges(settings: Settings) -> Callable[[str], Forge]:
 def _open(name: str, settings: Settings) -> Forge:
     if name == "github" and github_is_configured(settings):
         return open_github(settings)
+    if name == "gitlab":
+        return open_gitlab(settings)
     raise ForgeDenied(
         f"Redline has no access to {name}: set REDLINE_GITHUB_TOKEN, or REDLINE_GITHUB_APP_ID and "
         "REDLINE_GITHUB_PRIVATE_KEY_FILE."

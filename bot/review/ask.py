@@ -146,11 +146,14 @@ class _Run:
             chunk.text,
             title=self.subject.title,
             description=self.subject.description,
+            guidelines=self.options.guidelines,
             language=self.options.language,
         )
         try:
             parsed = self.ask_readably(chunk, messages)
         except PromptTooLong as error:
+            if not chunk.is_bare:
+                return self.ask_one(chunk.bare(), splits)
             return self.ask_halves(chunk, splits, "it is too long for the engine's context", error)
         except (LlmUnavailable, LlmDeadlineExceeded) as error:
             return [ChunkAnswer(chunk=chunk, failure=str(error), error=error)]

@@ -12,7 +12,7 @@ def check(request: ReviewRequest, forge: Forge) -> PullRequest:
     Raises ReviewSkipped with the reason for the admin, ReviewSuperseded if the head has moved, and ForgeError.
     """
     # By the permission check alone: what the payload says of an author's association is no authorization.
-    if request.comment and not forge.may_write(request.ref.repository, request.requested_by):
+    if request.comment and not forge.may_ask(request.ref, request.comment, request.requested_by):
         raise ReviewSkipped(f"{request.requested_by} has no write access to {request.ref.repository}")
     pull_request = forge.get_pull_request(request.ref)
     refusal = request.refusal or ("" if pull_request.is_open else "the pull request is closed")

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from bot.findings import Finding
+from bot.findings import Finding, Severity
 
 # Advice that names no defect. It is what readers call noise, and what makes them stop reading.
 _EMPTY_ADVICE = re.compile(
@@ -23,6 +23,13 @@ _EMPTY_ADVICE = re.compile(
 def is_empty_advice(message: str) -> bool:
     """Tell whether a message asks for comments, checks or praise instead of naming a defect."""
     return not message.strip() or _EMPTY_ADVICE.match(message) is not None
+
+
+def drop_minor(findings: Sequence[Finding], minimum: Severity) -> tuple[tuple[Finding, ...], int]:
+    """Keep the findings that are as severe as the minimum, and count the others, each once."""
+    kept = tuple(finding for finding in findings if finding.severity.rank <= minimum.rank)
+    left = {finding.fingerprint for finding in findings} - {finding.fingerprint for finding in kept}
+    return kept, len(left)
 
 
 def choose(findings: Iterable[Finding], max_comments: int) -> tuple[Finding, ...]:

@@ -5,19 +5,30 @@ model or a person wrote above it can pass for one.
 """
 
 import re
+from typing import NamedTuple
 
-_MARKER = re.compile(r"\n<!-- redline:([a-z]+)=([A-Za-z0-9._:-]+) -->\s*\Z")
+_MARKER = re.compile(r"\n<!-- redline:([a-z]+)=([A-Za-z0-9._:-]+)(?: run=([A-Za-z0-9._:-]+))? -->\s*\Z")
+FINDING = "finding"
+REVIEW = "review"
 SUMMARY = "summary"
 
 
-def mark_finding(body: str, fingerprint: str) -> str:
-    """Mark an inline comment with the finding it carries."""
-    return _mark(body, "finding", fingerprint)
+class Marker(NamedTuple):
+    """What a marker says: the kind of body, what it is about, and the run that posted it, where that is told."""
+
+    kind: str
+    value: str
+    run: str = ""
+
+
+def mark_finding(body: str, fingerprint: str, reference: str) -> str:
+    """Mark an inline comment with the finding it carries and the run that posts it."""
+    return _mark(body, FINDING, f"{fingerprint} run={reference}")
 
 
 def mark_review(body: str, reference: str) -> str:
     """Mark the body of a review with the run that posted it."""
-    return _mark(body, "review", reference)
+    return _mark(body, REVIEW, reference)
 
 
 def mark_summary(body: str) -> str:
@@ -25,10 +36,10 @@ def mark_summary(body: str) -> str:
     return _mark(body, SUMMARY, "1")
 
 
-def read_marker(body: str) -> tuple[str, str] | None:
-    """Read a body's marker as kind and value; None if it carries none."""
+def read_marker(body: str) -> Marker | None:
+    """Read a body's marker; None if it carries none."""
     found = _MARKER.search("\n" + body)
-    return (found[1], found[2]) if found else None
+    return Marker(found[1], found[2], found[3] or "") if found else None
 
 
 def _mark(body: str, kind: str, value: str) -> str:

@@ -1,4 +1,4 @@
-"""One review, start to end: check, fetch, parse, clean, chunk, ask, anchor, choose. Read this file first.
+"""One review, start to end: check, fetch, parse, clean, cut, chunk, ask, anchor, choose. Read this file first.
 
 It takes the forge, the engine and the clock as arguments and does not know the database, so the command
 line, a test and a Celery worker run the same code. Publishing is a step of its own (`publish.py`), so that an
@@ -10,16 +10,20 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from bot.diff.chunk import chunk_files
-from bot.diff.clean import clean_diff
+from bot.diff.clean import clean_diff, estimate_tokens
 from bot.diff.parse import parse_diff
+from bot.diff.since import Since, keep_new
 from bot.forges.base import FetchedDiff, Forge
 from bot.llm.base import Llm, LlmDeadlineExceeded, LlmRefused, LlmUnavailable
 from bot.review.ask import HIGH_PRIORITY, LOW_PRIORITY, Subject, ask_chunks
 from bot.review.checks import check
-from bot.review.choose import choose
+from bot.review.choose import choose, drop_minor
+from bot.review.context import ReadHead, fetch_heads
 from bot.review.cover import cover
+from bot.review.incremental import drop_said, find_earlier, find_since
 from bot.review.observer import Observer
 from bot.review.place import place_findings
+from bot.review.repository_file import read_repository_file
 from bot.review.result import ReviewOptions, ReviewRequest, ReviewResult
 from bot.review.secrets import redact_diff, redact_text
 
@@ -49,7 +53,9 @@ def run_review(
     started = clock()
     pull_request = check(request, forge)
     observer.on_head(pull_request)
+    wishes = read_repository_file(forge, pull_request)
     fetched = forge.get_diff(pull_request)
+    since = find_since(request.last, pull_request, forge)
     fetch_ms = (clock() - started) * 1000
     subject = Subject(
         title=redact_text(pull_request.title),
@@ -62,12 +68,25 @@ def run_review(
         fetched,
         subject,
         llm=llm,
-        options=options,
+        options=wishes.apply(options),
+        since=since,
+        read_head=lambda path, max_bytes: forge.get_file(
+            pull_request.ref, path, pull_request.head_sha, max_bytes=max_bytes
+        ),
         observer=observer,
         final_attempt=request.final_attempt,
         clock=clock,
     )
-    return replace(result, fetch_ms=fetch_ms)
+    if since and request.last:
+        findings = drop_said(result.findings, request.known)
+        earlier = find_earlier(request.last, result.coverage, findings)
+        result = replace(result, findings=findings, earlier=earlier)
+    return replace(
+        result,
+        base_ref=pull_request.base_ref,
+        notes=wishes.problems,
+        fetch_ms=result.fetch_ms + fetch_ms,
+    )
 
 
 def review_diff(
@@ -76,17 +95,21 @@ def review_diff(
     *,
     llm: Llm,
     options: ReviewOptions,
+    since: Since | None = None,
+    read_head: ReadHead | None = None,
     observer: Observer | None = None,
     final_attempt: bool = True,
     clock: Clock = time.monotonic,
 ) -> ReviewResult:
     """Review a diff, wherever it came from. Raises DiffSyntaxError, LlmError and ReviewStopped.
 
-    Unless it is the final attempt, an engine that was down or too slow for a part of the diff fails the whole.
+    With `since` only what is new is read. `read_head` gives files of the head, for the lines around. Unless it is
+    the final attempt, an engine that was down or too slow for a part of the diff fails the whole.
     """
     observer = observer or Observer()
     started = clock()
-    cleaned = clean_diff(redact_diff(parse_diff(fetched.data)))
+    cleaned = clean_diff(redact_diff(parse_diff(fetched.data)), options.ignore)
+    cleaned, read_before = keep_new(cleaned, since) if since else (cleaned, ())
     clean_ms = (clock() - started) * 1000
     # With nothing to ask, no engine is needed.
     budget = _chunk_budget(llm, options, observer, clock) if cleaned.kept else 0
@@ -96,6 +119,11 @@ def review_diff(
     clean_ms += (clock() - started) * 1000
     observer.on_size(estimated_tokens)
 
+    # After the size is told: a review that moves to the other queue has asked for no file yet.
+    started = clock()
+    heads = fetch_heads(cleaned.kept, read_head) if read_head else {}
+    fetch_ms = (clock() - started) * 1000
+    chunks = tuple(chunk.surround(heads, budget) for chunk in chunks)
     priority = LOW_PRIORITY if estimated_tokens > options.low_queue_tokens else HIGH_PRIORITY
     asked = ask_chunks(
         chunks, subject, llm=llm, options=options, priority=priority, observer=observer, clock=clock
@@ -103,12 +131,17 @@ def review_diff(
     for answer in asked.answers:
         if isinstance(answer.error, LlmUnavailable | LlmDeadlineExceeded) and not final_attempt:
             raise answer.error
-    findings, dropped = place_findings(asked.answers)
+    findings, dropped = place_findings(asked.answers, fetched.blind_spots)
+    findings, below_minimum = drop_minor(findings, options.minimum_severity)
+    since_sha = since.sha if since else ""
     return ReviewResult(
         head_sha=subject.head_sha,
         base_sha=subject.base_sha,
         findings=choose(findings, options.max_comments),
-        coverage=cover(cleaned, fetched.missing, asked.answers),
+        coverage=cover(cleaned, fetched.missing, asked.answers, read_before=read_before, since_sha=since_sha),
+        since_sha=since_sha,
+        minimum_severity=options.minimum_severity,
+        below_minimum=below_minimum,
         model=asked.model,
         estimated_tokens=estimated_tokens,
         chunks=len(chunks),
@@ -118,6 +151,7 @@ def review_diff(
         completion_tokens=sum(call.completion_tokens for call in asked.calls),
         truncated=any(answer.truncated for answer in asked.answers),
         dropped=dropped,
+        fetch_ms=fetch_ms,
         clean_ms=clean_ms,
         ttft_ms=asked.ttft_ms,
         llm_ms=asked.llm_ms,
@@ -129,7 +163,8 @@ def _chunk_budget(llm: Llm, options: ReviewOptions, observer: Observer, clock: C
     """Give the tokens that one chunk may have in the engine's context."""
     served = llm.describe(clock() + options.deadline_s, observer.cancelled)
     context = served.context_tokens or _ASSUMED_CONTEXT_TOKENS
-    room = context - options.answer_tokens - _FRAME_TOKENS
+    guidelines_tokens = estimate_tokens(len(options.guidelines.encode()))
+    room = context - options.answer_tokens - _FRAME_TOKENS - guidelines_tokens
     if room < _LEAST_CHUNK_TOKENS:
         raise LlmRefused(
             f"the engine's context of {context} tokens leaves no room for a diff beside answers of "

@@ -1,12 +1,13 @@
 """From what the model wrote to findings: each is checked against the diff and put on its line, or told why not."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from bot.diff.anchor import Unanchored, anchor, lines_at
 from bot.diff.chunk import Chunk
 from bot.diff.places import fingerprint
 from bot.diff.replacement import fit_replacement
 from bot.findings import Category, Finding, Place, Severity
+from bot.forges.base import BlindSpot
 from bot.review.answers import RawFinding
 from bot.review.ask import ChunkAnswer
 from bot.review.choose import is_empty_advice
@@ -17,10 +18,13 @@ from bot.review.text import storable
 _REMOVED_SECRET = PLACEHOLDER.decode()
 
 
-def place_findings(answers: Iterable[ChunkAnswer]) -> tuple[tuple[Finding, ...], int]:
+def place_findings(
+    answers: Iterable[ChunkAnswer], blind_spots: Sequence[BlindSpot] = ()
+) -> tuple[tuple[Finding, ...], int]:
     """Turn all answers into findings; the second value counts remarks that were dropped as unusable.
 
     Dropped are remarks that quote no code (without evidence there is nothing to check) and empty advice.
+    `blind_spots` are where the forge takes no comment.
     """
     findings: list[Finding] = []
     dropped = 0
@@ -30,14 +34,18 @@ def place_findings(answers: Iterable[ChunkAnswer]) -> tuple[tuple[Finding, ...],
             if not raw.quote.strip() or is_empty_advice(raw.message):
                 dropped += 1
             else:
-                findings.append(_place(answer.chunk, raw))
+                findings.append(_place(answer.chunk, raw, blind_spots))
     return tuple(findings), dropped
 
 
-def _place(chunk: Chunk, raw: RawFinding) -> Finding:
+def _place(chunk: Chunk, raw: RawFinding, blind_spots: Sequence[BlindSpot]) -> Finding:
     place = anchor(chunk.line_ids, raw.line, raw.quote)
     if isinstance(place, Place) and not _is_text(place.old_path + place.new_path):
         place = Unanchored(reason="The file's name is not UTF-8, which the forge cannot be told.")
+    elif isinstance(place, Place) and any(spot.hides(place) for spot in blind_spots):
+        place = Unanchored(
+            reason="The forge does not show this line in its diff, so no comment can stand there."
+        )
     category, severity = Category(raw.category), Severity(raw.severity)
     message = storable(redact_text(raw.message))
     if isinstance(place, Unanchored):

@@ -1,6 +1,6 @@
 """Publishing: from stored findings to comments on the forge, never twice, whatever got lost on the way."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from bot.findings import Finding
@@ -11,20 +11,26 @@ from bot.forges.base import (
     InlineComment,
     OwnComments,
     PlaceRejected,
+    PostedComment,
 )
 from bot.review import render
 from bot.review.choose import new_findings
-from bot.review.marker import SUMMARY, read_marker
+from bot.review.marker import FINDING, REVIEW, SUMMARY, Marker, read_marker
 from bot.review.result import Published, ReviewRequest, ReviewResult, ReviewSkipped, ReviewSuperseded
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Standing:
-    """What stands on the pull request already, by our own markers."""
+    """What stands on the pull request already, by our own markers; `runs` tells who posted each finding."""
 
     findings: dict[str, str] = field(default_factory=dict)
+    runs: dict[str, str] = field(default_factory=dict)
     reviews: dict[str, str] = field(default_factory=dict)
     summary_id: str = ""
+
+    def is_of(self, reference: str, finding: Finding) -> bool:
+        """Tell whether this very run has posted a finding, in an attempt that got no further."""
+        return self.runs.get(finding.fingerprint) == reference
 
 
 def publish_review(
@@ -61,15 +67,24 @@ def publish_review(
         posted, repeated = len(result.placed), 0
     else:
         fresh = new_findings(result.findings, {*standing.findings, *known})
-        posted, repeated = len(fresh), len(result.placed) - len(fresh)
-        try:
+        posted = len(fresh) + sum(standing.is_of(request.reference, each) for each in result.placed)
+        repeated = len(result.placed) - posted
+        if fresh:
             before_write()
-            review_id = _post_review(request, result, fresh, forge) if fresh else ""
-        except PlaceRejected:
-            posted, result = 0, _demote(forge, request, result, fresh)
+            review_id, refused = _post_review(request, result, fresh, forge)
+            if refused:
+                posted, result = posted - len(refused), _demote(forge, request, result, refused)
 
     before_write()
-    text = render.summary(pull_request, result, queue=queue, total_ms=elapsed_ms(), repeated=repeated)
+    placed = {finding.fingerprint for finding in result.placed}
+    text = render.summary(
+        pull_request,
+        result,
+        queue=queue,
+        total_ms=elapsed_ms(),
+        repeated=repeated,
+        standing=len(standing.findings.keys() - placed),
+    )
     summary_id = put_summary(request, text, forge=forge, standing_id=standing.summary_id)
     ids = _read_standing(forge.list_own_comments(request.ref)).findings if posted else {}
     return Published(
@@ -107,35 +122,50 @@ def put_summary(request: ReviewRequest, text: str, *, forge: Forge, standing_id:
         return stored
 
 
-def _post_review(request: ReviewRequest, result: ReviewResult, fresh: Sequence[Finding], forge: Forge) -> str:
-    comments = [
-        InlineComment(place=finding.place, body=render.inline_comment(finding))
+def _post_review(
+    request: ReviewRequest, result: ReviewResult, fresh: Sequence[Finding], forge: Forge
+) -> tuple[str, tuple[Finding, ...]]:
+    """Post the findings; give the review's id and the findings whose places the forge refused."""
+    comments = {
+        finding.fingerprint: InlineComment(
+            place=finding.place,
+            body=render.inline_comment(
+                finding,
+                suggestion_info=forge.suggestion_info(finding.place),
+                reference=request.reference,
+            ),
+        )
         for finding in fresh
         if finding.place
-    ]
+    }
     body = render.review_body(result, len(comments), request.reference)
     try:
-        return forge.post_review(request.ref, head_sha=result.head_sha, body=body, comments=comments)
+        posted = forge.post_review(
+            request.ref, head_sha=result.head_sha, body=body, comments=tuple(comments.values())
+        )
+    except PlaceRejected:
+        return "", tuple(fresh)
     except AnswerUnclear:
         stored = _read_standing(forge.list_own_comments(request.ref)).reviews.get(request.reference, "")
         if not stored:
             raise
-        return stored
+        return stored, ()
+    return posted.id, tuple(each for each in fresh if comments[each.fingerprint] in posted.refused)
 
 
 def _demote(
-    forge: Forge, request: ReviewRequest, result: ReviewResult, fresh: Sequence[Finding]
+    forge: Forge, request: ReviewRequest, result: ReviewResult, refused: Sequence[Finding]
 ) -> ReviewResult:
     """Move findings whose places the forge refused into the summary, unless the head moved under them."""
     now = forge.get_pull_request(request.ref)
     if now.head_sha != result.head_sha:
         raise ReviewSuperseded(f"the head moved to {now.head_sha[:7]}", head_sha=now.head_sha)
-    refused = {finding.fingerprint for finding in fresh}
+    fingerprints = {finding.fingerprint for finding in refused}
     return replace(
         result,
         findings=tuple(
             replace(finding, place=None, unplaced="the forge refused a comment on this line")
-            if finding.fingerprint in refused
+            if finding.fingerprint in fingerprints
             else finding
             for finding in result.findings
         ),
@@ -144,15 +174,21 @@ def _demote(
 
 def _read_standing(own: OwnComments) -> _Standing:
     findings: dict[str, str] = {}
+    runs: dict[str, str] = {}
     reviews: dict[str, str] = {}
     summary_id = ""
-    for comment in own.inline:
-        if (marker := read_marker(comment.body)) and marker[0] == "finding":
-            findings.setdefault(marker[1], comment.id)
-    for comment in own.reviews:
-        if (marker := read_marker(comment.body)) and marker[0] == "review":
-            reviews.setdefault(marker[1], comment.id)
-    for comment in own.conversation:
-        if not summary_id and (marker := read_marker(comment.body)) and marker[0] == SUMMARY:
-            summary_id = comment.id
-    return _Standing(findings=findings, reviews=reviews, summary_id=summary_id)
+    for comment, marker in _marked(own.inline, FINDING):
+        findings.setdefault(marker.value, comment.id)
+        runs.setdefault(marker.value, marker.run)
+    for comment, marker in _marked(own.reviews, REVIEW):
+        reviews.setdefault(marker.value, comment.id)
+    for comment, _marker in _marked(own.conversation, SUMMARY):
+        summary_id = summary_id or comment.id
+    return _Standing(findings=findings, runs=runs, reviews=reviews, summary_id=summary_id)
+
+
+def _marked(comments: Sequence[PostedComment], kind: str) -> Iterator[tuple[PostedComment, Marker]]:
+    for comment in comments:
+        marker = read_marker(comment.body)
+        if marker and marker.kind == kind:
+            yield comment, marker

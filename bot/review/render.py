@@ -8,6 +8,7 @@ from bot.findings import Finding, Severity
 from bot.forges.base import PullRequest, Status, StatusState
 from bot.review.markdown import defuse, defuse_line, fence, has_quick_action, inline_code
 from bot.review.marker import mark_finding, mark_review, mark_summary
+from bot.review.repository_file import FILE_NAME
 from bot.review.result import FileState, ReviewResult
 from bot.timespan import format_duration
 
@@ -19,19 +20,23 @@ CLAIM_LIMIT = 80
 _DESCRIPTION_LIMIT = 140
 
 
-def inline_comment(finding: Finding) -> str:
-    """Write the comment under a line: the claim, the reason, a suggestion if it is sure, then the labels."""
+def inline_comment(finding: Finding, *, suggestion_info: str | None, reference: str) -> str:
+    """Write the comment under a line: the claim, the reason, a suggestion if it is sure, then the labels.
+
+    `suggestion_info` is how the forge calls a block that can be committed in place of these lines, None if it
+    has none for them. `reference` names the run that posts it.
+    """
     claim, reason = split_claim(finding.message)
     parts = [f"**{defuse_line(claim)}**"]
     if reason:
         parts.append(defuse(reason))
-    if finding.replacement is not None and not has_quick_action(finding.replacement):
-        parts.append(fence(finding.replacement, "suggestion"))
+    if suggestion_info and finding.replacement is not None and not has_quick_action(finding.replacement):
+        parts.append(fence(finding.replacement, suggestion_info))
     labels = f"<sub>{finding.severity} · {finding.category}</sub>"
     body = "\n\n".join(parts)
     if len(body) > COMMENT_LIMIT:  # without the suggestion, since half a suggestion is a wrong one
         body = shorten("\n\n".join(parts[:2]), COMMENT_LIMIT)
-    return mark_finding(f"{body}\n\n{labels}", finding.fingerprint)
+    return mark_finding(f"{body}\n\n{labels}", finding.fingerprint, reference)
 
 
 def review_body(result: ReviewResult, posting: int, reference: str) -> str:
@@ -46,17 +51,29 @@ def summary(
     queue: str,
     total_ms: float,
     repeated: int = 0,
+    standing: int = 0,
 ) -> str:
     """Write the summary comment: what was found, what has no line, what was not read, what it took.
 
-    `repeated` counts the findings that already stand on the pull request from an earlier run.
+    `repeated` counts the findings that already stand on the pull request from an earlier run, `standing` the
+    comments there that are about others.
     """
-    parts = [f"**{headline(result)}**"]
+    parts = [f"**{headline(result, earlier=standing + len(result.earlier))}**"]
     if repeated:
         stand = "stands" if repeated == 1 else "stand"
         parts.append(f"{repeated} of them already {stand} on this pull request from an earlier review.")
+    if result.below_minimum:
+        parts.append(
+            f"{_count(result.below_minimum, 'finding')} less severe than `{result.minimum_severity}` left out, "
+            f"as `{FILE_NAME}` asks."
+        )
     if result.unplaced:
-        parts.append(_unplaced(pull_request, result.unplaced))
+        parts.append(_unplaced(pull_request, "Without a line:", result.unplaced))
+    if result.earlier:
+        parts.append(_unplaced(pull_request, "Without a line, from earlier reviews:", result.earlier))
+    if result.notes:
+        notes = "\n".join(f"- {defuse_line(note)}" for note in result.notes)
+        parts.append(f"`{FILE_NAME}` on {inline_code(result.base_ref)}:\n\n{notes}")
     parts.append(_coverage(result))
     parts.append(f"<sub>{_facts(result, queue, total_ms)}</sub>")
     return mark_summary(shorten("\n\n".join(part for part in parts if part), BODY_LIMIT))
@@ -74,25 +91,51 @@ def failure_summary(reason: str, reference: str, retry_at: datetime | None) -> s
     )
 
 
-def headline(result: ReviewResult) -> str:
-    """Say in one line what was found and how much was read; it never claims more than that."""
+def headline(result: ReviewResult, earlier: int = 0) -> str:
+    """Say in one line what was found and how much was read; it never claims more than that.
+
+    `earlier` counts the findings of earlier reviews that still stand, where this one has read only what is new.
+    """
     files = len(result.coverage)
     reviewed = result.count(FileState.REVIEWED)
     skipped = result.count(FileState.SKIPPED)
-    unread = files - reviewed - skipped
-    read = f"{reviewed} of {_count(files, 'file')}"
     if not files:
         return "Nothing to review: the pull request changes no files"
-    if result.findings:
-        high = sum(1 for finding in result.findings if finding.severity is Severity.HIGH)
-        found = _count(len(result.findings), "finding") + (f" ({high} high)" if high else "")
-        rest = f"; {_count(unread, 'file')} could not be read to the end" if unread else ""
-        return f"{found} in {read}{rest}"
-    if unread:
-        return f"Partly reviewed: {_count(unread, 'file')} could not be read to the end"
+    if result.since_sha:
+        return _headline_since(result, earlier)
+    if result.findings or not result.is_complete:
+        return _found(result, f"in {reviewed} of {_count(files, 'file')}")
     if not reviewed:
         return f"Nothing to review: {'the only file is' if files == 1 else f'all {files} files are'} skipped by rule"
-    return f"No issues found in {read}" + (f" ({skipped} skipped by rule)" if skipped else "")
+    by_rule = f" ({skipped} skipped by rule)" if skipped else ""
+    return f"No {_issues(result)} found in {reviewed} of {_count(files, 'file')}{by_rule}"
+
+
+def _headline_since(result: ReviewResult, earlier: int) -> str:
+    since = result.since_sha[:7]
+    if result.findings or not result.is_complete:
+        news = _found(result, f"in what changed since {since}")
+    elif result.count(FileState.REVIEWED):
+        news = f"No new {_issues(result)} in what changed since {since}"
+    else:
+        news = f"Nothing new to review since {since}"
+    stand = "stands" if earlier == 1 else "stand"
+    return f"{news}; {_count(earlier, 'earlier finding')} {stand}" if earlier else news
+
+
+def _found(result: ReviewResult, where: str) -> str:
+    unread = sum(1 for file in result.coverage if not file.is_complete)
+    rest = f"{_count(unread, 'file')} could not be read to the end" if unread else ""
+    if not result.findings:
+        return f"Partly reviewed: {rest}"
+    high = sum(1 for finding in result.findings if finding.severity is Severity.HIGH)
+    found = _count(len(result.findings), "finding") + (f" ({high} high)" if high else "")
+    return f"{found} {where}" + (f"; {rest}" if rest else "")
+
+
+def _issues(result: ReviewResult) -> str:
+    """Call what was not found by its name: what is less severe than the repository wants was left out."""
+    return f"issues of {result.minimum_severity} severity or more" if result.below_minimum else "issues"
 
 
 def split_claim(message: str) -> tuple[str, str]:
@@ -165,11 +208,11 @@ def _line(text: str) -> str:
     return line if len(line) <= _DESCRIPTION_LIMIT else line[: _DESCRIPTION_LIMIT - 1] + "…"
 
 
-def _unplaced(pull_request: PullRequest, findings: Sequence[Finding]) -> str:
-    lines = ["Without a line:", ""]
+def _unplaced(pull_request: PullRequest, heading: str, findings: Sequence[Finding]) -> str:
+    lines = [heading, ""]
     for finding in findings:
         claim, reason = split_claim(finding.message)
-        link = f"{pull_request.url}/files" if pull_request.url else ""
+        link = pull_request.changes_url
         place = inline_code(finding.path) or "the change"
         place = f"[{place}]({quote(link, safe=':/')})" if link else place
         lines.append(
@@ -196,8 +239,7 @@ def _coverage(result: ReviewResult) -> str:
             for file in rows
         ),
         "",
-        f"{_count(whole, 'other file')} read to the end.",
-        "",
+        *([f"{_count(whole, 'other file')} read to the end.", ""] if whole else []),
         "</details>",
     ]
     return "\n".join(table)
@@ -205,6 +247,8 @@ def _coverage(result: ReviewResult) -> str:
 
 def _facts(result: ReviewResult, queue: str, total_ms: float) -> str:
     facts = [f"head {result.head_sha[:7]}", f"queue {queue}"]
+    if result.since_sha:
+        facts.insert(1, f"since {result.since_sha[:7]}")
     if result.ttft_ms is not None:
         facts.append(f"first token {format_duration(result.ttft_ms)}")
     facts.append(f"total {format_duration(total_ms)}")

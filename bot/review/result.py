@@ -6,7 +6,7 @@ from enum import StrEnum
 from pydantic import TypeAdapter
 
 from bot.events import CommentRef, PullRequestRef
-from bot.findings import Finding
+from bot.findings import Finding, Severity
 from bot.settings import Settings
 
 
@@ -16,7 +16,9 @@ class ReviewRequest:
 
     `reference` is what an admin can look the review up by. `comment` and `requested_by` are set when a
     person asked for it, `refusal` if even one who may ask does not get it now. `final_attempt` tells that a
-    partial result is better than another try.
+    partial result is better than another try. `last` is what the last finished review of the pull request gave,
+    None if everything is to be read, whatever has been read before; `known` are the fingerprints of the findings
+    that were ever posted there.
     """
 
     ref: PullRequestRef
@@ -26,11 +28,16 @@ class ReviewRequest:
     requested_by: str = ""
     refusal: str = ""
     final_attempt: bool = True
+    last: "ReviewResult | None" = None
+    known: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewOptions:
-    """The settings that shape a review. `deadline_s` bounds one question to the engine, retries included."""
+    """What shapes a review: the operator's settings, and within their limits the repository's own file.
+
+    `deadline_s` bounds one question to the engine, retries included. `ignore` are globs of files.
+    """
 
     language: str = "English"
     max_comments: int = 20
@@ -39,6 +46,9 @@ class ReviewOptions:
     concurrency: int = 4
     chunk_tokens: int = 4000
     answer_tokens: int = 1024
+    ignore: tuple[str, ...] = ()
+    minimum_severity: Severity = Severity.LOW
+    guidelines: str = ""
 
 
 def options_from(settings: Settings) -> ReviewOptions:
@@ -58,9 +68,13 @@ class FileState(StrEnum):
     """How far one changed file got."""
 
     REVIEWED = "reviewed"
+    READ_BEFORE = "read before"
     SKIPPED = "skipped"
     UNAVAILABLE = "unavailable"
     FAILED = "failed"
+
+
+_COMPLETE = frozenset((FileState.REVIEWED, FileState.READ_BEFORE, FileState.SKIPPED))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +84,11 @@ class FileCoverage:
     path: str
     state: FileState
     reason: str = ""
+
+    @property
+    def is_complete(self) -> bool:
+        """Tell whether nothing of the file is left to be read."""
+        return self.state in _COMPLETE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,13 +115,24 @@ class ReviewResult:
 
     Times are milliseconds on a monotonic clock. `ttft_ms` and `tokens_per_s` describe the engine:
     time to first token of the first call, and completion tokens over generation time of all calls.
-    `dropped` counts remarks that were unusable: without evidence, empty advice, or malformed.
+    `dropped` counts remarks that were unusable: without evidence, empty advice, or malformed, and
+    `below_minimum` findings that are less severe than `minimum_severity`, which the repository asks for.
+    `notes` are sentences about what the repository's own file says in vain.
+
+    `since_sha` is the head from which on this review has read, "" if it has read everything. `earlier` are then
+    the findings of reviews before it that have no line, and so stand nowhere but in the summary.
     """
 
     head_sha: str
     base_sha: str
     findings: tuple[Finding, ...]
     coverage: tuple[FileCoverage, ...]
+    base_ref: str = ""
+    since_sha: str = ""
+    earlier: tuple[Finding, ...] = ()
+    minimum_severity: Severity = Severity.LOW
+    below_minimum: int = 0
+    notes: tuple[str, ...] = ()
     model: str = ""
     estimated_tokens: int = 0
     chunks: int = 0
@@ -124,8 +154,8 @@ class ReviewResult:
 
     @property
     def is_complete(self) -> bool:
-        """Tell whether every file was reviewed to its end or skipped by rule."""
-        return all(file.state in (FileState.REVIEWED, FileState.SKIPPED) for file in self.coverage)
+        """Tell whether every file was reviewed to its end, now or before, or skipped by rule."""
+        return all(file.is_complete for file in self.coverage)
 
     @property
     def placed(self) -> tuple[Finding, ...]:

@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from deploy.bench.diffs import generate_diff, measure
+from deploy.bench.diffs_growth import measure_growth
 from deploy.bench.overhead import measure_overhead
 from deploy.bench.receiver import RATE, measure_receiver
 
@@ -15,7 +16,10 @@ RECEIVER_RATIO = 0.4
 RECEIVER_P99_MS = 60.0
 OVERHEAD_MS = 300.0
 DIFF_RATIO = 5.0
+GROWTH = 1.3
+MEMORY_RATIO = 6.0
 _DIFF_BYTES = 5_000_000
+_DIFF_RUNS = 25
 
 
 @click.command()
@@ -47,11 +51,21 @@ def main(as_json: bool) -> None:
     rows.append(_row("from the last token to the posted review, p50", _median(overhead.after), "ms"))
     rows.append(_row("both together, p50", overhead.p50, "ms", below=OVERHEAD_MS))
     with console.status("diff: parse and clean beside unidiff"):
-        ours, theirs = measure(generate_diff(_DIFF_BYTES))
+        ours, theirs = measure(generate_diff(_DIFF_BYTES), runs=_DIFF_RUNS)
     rows.append(_row("diff parse + clean", ours.megabytes_per_s, "MB/s"))
     rows.append(_row("unidiff, parse only", theirs.megabytes_per_s, "MB/s"))
     ratio = ours.megabytes_per_s / theirs.megabytes_per_s
     rows.append(_row("diff / unidiff", ratio, "", at_least=DIFF_RATIO))
+    with console.status("diff: 50 MB beside 0.5 MB, about a minute"):
+        growth = measure_growth()
+    large = f"diff of {growth.large.bytes / 1e6:.0f} MB, {growth.large.files:,} files"
+    small = f"diff of {growth.small.bytes / 1e6:.1f} MB"
+    rows.append(_row(f"{large}: parse + clean + chunk", growth.large.ms_per_megabyte, "ms/MB"))
+    rows.append(_row(f"{small}: parse + clean + chunk", growth.small.ms_per_megabyte, "ms/MB"))
+    rows.append(
+        _row("time for a MB of the large one / of the small one", growth.time_ratio, "", below=GROWTH)
+    )
+    rows.append(_row("peak of memory / size of the large one", growth.memory_ratio, "", below=MEMORY_RATIO))
     if as_json:
         click.echo(json.dumps(rows, indent=2))
     else:

@@ -1,7 +1,8 @@
 """Measure how fast diffs are parsed and cleaned, beside unidiff parsing the same bytes.
 
 The diffs are made up from a seed, so that two runs on one machine are comparable: several languages, hunks of
-realistic sizes, some lock files, generated files, renames, binaries and whitespace-only changes.
+realistic sizes, some lock files, generated files, renames, binaries and whitespace-only changes, and now and then
+a character that is not ASCII.
 """
 
 import random
@@ -41,6 +42,9 @@ _STATEMENTS = (
     "}}",
     "",
 )
+_COMMENTS = ("// Größe von {0} prüfen", "# {0} → {1}", "/* {0}: 時間 {1} */", "# {0} is done \U0001f389")
+_COMMENT_SHARE = 0.01
+_USUAL_HUNKS = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,21 +56,24 @@ class Measurement:
     megabytes_per_s: float
 
 
-def generate_diff(size: int, seed: int = 1) -> bytes:
-    """Make a diff as git writes it, of at least `size` bytes; the same seed gives the same bytes."""
+def generate_diff(size: int, seed: int = 1, *, most_hunks: int = _USUAL_HUNKS) -> bytes:
+    """Make a diff as git writes it, of at least `size` bytes; the same seed gives the same bytes.
+
+    A file has up to `most_hunks` hunks, of about 1.5 kB each.
+    """
     source = random.Random(seed)
-    parts: list[str] = []
+    parts: list[bytes] = []
     length = 0
     number = 0
     while length < size:
         number += 1
-        text = "".join(f"{line}\n" for line in _make_file(source, number))
+        text = "".join(f"{line}\n" for line in _make_file(source, number, most_hunks)).encode()
         parts.append(text)
         length += len(text)
-    return "".join(parts).encode()
+    return b"".join(parts)
 
 
-def _make_file(source: random.Random, number: int) -> Iterator[str]:
+def _make_file(source: random.Random, number: int, most_hunks: int) -> Iterator[str]:
     templates, weights = zip(*_PATHS, strict=True)
     folder, name = source.sample(_WORDS, 2)
     path = source.choices(templates, weights)[0].format(folder, f"{name}{number}")
@@ -79,14 +86,14 @@ def _make_file(source: random.Random, number: int) -> Iterator[str]:
         yield from ("old mode 100644", "new mode 100755")
         return
     if kind < 0.2:
-        lines = [f"+{_make_line(source)}" for _ in range(source.randint(20, 300))]
+        lines = [f"+{_make_line(source)}" for _ in range(source.randint(20, 40 * most_hunks))]
         yield from ("new file mode 100644", "index 0000000..2222222", "--- /dev/null", f"+++ b/{path}")
         yield f"@@ -0,0 +1,{len(lines)} @@"
         yield from lines
         return
     yield from ("index 1111111..2222222 100644", f"--- a/{path}", f"+++ b/{path}")
     old = new = 1
-    for _ in range(source.randint(1, 8)):
+    for _ in range(source.randint(1, most_hunks)):
         gap = source.randint(1, 80)
         body = list(_make_body(source))
         old_count = sum(line[0] != "+" for line in body)
@@ -118,7 +125,8 @@ def _make_body(source: random.Random) -> Iterator[str]:
 
 
 def _make_line(source: random.Random) -> str:
-    text = source.choice(_STATEMENTS).format(*source.sample(_WORDS, 3), source.randint(1, 9999))
+    statements = _COMMENTS if source.random() < _COMMENT_SHARE else _STATEMENTS
+    text = source.choice(statements).format(*source.sample(_WORDS, 3), source.randint(1, 9999))
     return f"{' ' * 4 * source.randint(0, 4)}{text}" if text else ""
 
 

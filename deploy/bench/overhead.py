@@ -37,7 +37,7 @@ def measure_overhead(reviews: int = 20) -> OverheadMeasurement:
     with tempfile.TemporaryDirectory(prefix="redline-bench-") as folder:
         stack = Stack(Path(folder))
         stack.llm.answer_with(lambda _request: [finding()])
-        stack.github.observers.append(note_posted)
+        stack.forge.observers.append(note_posted)
         try:
             stack.start()
             for number in range(reviews + 2):
@@ -47,7 +47,7 @@ def measure_overhead(reviews: int = 20) -> OverheadMeasurement:
                 )
                 stack.wait_for_end(pull)
                 delivery = next(
-                    each for each in stack.github.deliveries if each.payload.get("number") == pull
+                    each for each in stack.forge.deliveries if each.payload.get("number") == pull
                 )
                 request = stack.llm.requests[-1]
                 if number >= 2:  # the first ones open connections and load modules

@@ -1,6 +1,5 @@
 """`make demo`: a pull request is opened on a sandbox forge and reviewed by the real engine before your eyes."""
 
-import secrets
 import shutil
 import signal
 import subprocess
@@ -14,6 +13,7 @@ from typing import Any
 import click
 from rich.console import Console
 
+from deploy.demo.forge import FORGES, DemoForge, start_forge
 from deploy.demo.processes import (
     ROOT,
     Engine,
@@ -26,10 +26,8 @@ from deploy.demo.processes import (
 )
 from deploy.demo.show import show_comments, show_latency, show_summary
 from deploy.demo.stage import Branches, StageError, stage_range, stage_shop
-from deploy.sandbox.github import GitHubSandbox
 
 FOLDER = ROOT / ".redline" / "demo"
-BOT = "redline-bot"
 _REVIEW_LIMIT_S = 1800.0
 
 
@@ -39,12 +37,16 @@ _REVIEW_LIMIT_S = 1800.0
 )
 @click.option("--base", default="main", show_default=True, help="Where the change starts, with --repo.")
 @click.option("--head", default="HEAD", show_default=True, help="Where the change ends, with --repo.")
-def main(repo: Path | None, base: str, head: str) -> None:
-    """Review a pull request on a sandbox GitHub with everything embedded.
+@click.option(
+    "--forge", type=click.Choice(FORGES), default="github", show_default=True, help="Which sandbox."
+)
+def main(repo: Path | None, base: str, head: str, forge: str) -> None:
+    """Review a pull request on a sandbox forge with everything embedded.
 
     \b
     Examples:
       make demo
+      make demo FORGE=gitlab
       make demo REPO=../my-project BASE=v1.2 HEAD=main
       make demo REDLINE_LLM_BASE_URL=http://gpu-host:8000/v1
 
@@ -58,61 +60,54 @@ def main(repo: Path | None, base: str, head: str) -> None:
         with the_only_demo(FOLDER.with_name("demo.lock")):
             shutil.rmtree(FOLDER, ignore_errors=True)
             FOLDER.mkdir(parents=True)
-            run(console, repo, base, head)
+            run(console, forge, repo, base, head)
     except (ProcessError, StageError) as error:
         raise click.ClickException(str(error)) from None
     except KeyboardInterrupt:
         console.print("\nStopped.")
 
 
-def run(console: Console, repo: Path | None, base: str, head: str) -> None:
+def run(console: Console, forge_name: str, repo: Path | None, base: str, head: str) -> None:
     """Set everything up, open the pull request, show the review; raises ProcessError and StageError."""
-    secret, token = secrets.token_hex(16), f"ghp_{secrets.token_hex(18)}"
     port = free_port(8470)
-    sandbox = GitHubSandbox(
-        root=FOLDER / "git", webhook_url=f"http://127.0.0.1:{port}/webhooks/github", webhook_secret=secret
-    )
-    sandbox.add_user(BOT, permission="write", token=token)
-    sandbox.start(port=free_port(8471))
+    forge = start_forge(forge_name, FOLDER / "git", f"http://127.0.0.1:{port}", free_port(8471))
     try:
-        branches = stage_range(sandbox, repo, base, head) if repo else stage_shop(sandbox)
+        branches = stage_range(forge.sandbox, repo, base, head) if repo else stage_shop(forge.sandbox)
         with engine(FOLDER) as served:
             settings = {
                 "REDLINE_DATA_DIR": str(FOLDER / "data"),
                 "REDLINE_WEB_PORT": str(port),
-                "REDLINE_GITHUB_API_URL": sandbox.api_url,
-                "REDLINE_GITHUB_TOKEN": token,
-                "REDLINE_GITHUB_WEBHOOK_SECRET": secret,
+                **forge.settings,
                 "REDLINE_LLM_BASE_URL": served.base_url,
                 "REDLINE_LLM_DEADLINE_S": "900",
             }
             if served.is_small:  # which judges best what it can take in at one look
                 settings |= {"REDLINE_LLM_CHUNK_TOKENS": "300", "REDLINE_LLM_ANSWER_TOKENS": "200"}
             with redline(FOLDER, settings) as process:
-                _review(console, sandbox, branches, served, process, port)
+                _review(console, forge, branches, served, process, port)
     finally:
-        sandbox.stop()
+        forge.sandbox.stop()
 
 
 def _review(
     console: Console,
-    sandbox: GitHubSandbox,
+    forge: DemoForge,
     branches: Branches,
     served: Engine,
     process: "subprocess.Popen[bytes]",
     port: int,
 ) -> None:
-    number = sandbox.open_pull_request(
+    number = forge.sandbox.open_pull_request(
         branches.repository,
         head=branches.head,
         base=branches.base,
         title=branches.title,
         body=branches.description,
     )
-    page = f"{sandbox.url}/{branches.repository}/pull/{number}"
-    console.print(f"Opened pull request #{number}, [bold]{branches.title}[/bold]: {page}")
+    page = forge.sandbox.pull_url(branches.repository, number)
+    console.print(f"Opened {forge.pull_request} {forge.sign}{number}, [bold]{branches.title}[/bold]: {page}")
     check = partial(check_alive, served, process, FOLDER)
-    pull = watch(console, sandbox, branches.repository, number, check)
+    pull = watch(console, forge, branches.repository, number, check)
     show_comments(console, pull)
     show_summary(console, pull)
     show_latency(console, FOLDER / "data" / "redline.db")
@@ -123,11 +118,11 @@ def _review(
             "around it is real.\nFor reviews worth reading, point Redline at a larger one: "
             "make demo REDLINE_LLM_BASE_URL=http://HOST:8000/v1"
         )
-    console.print(f"pull request   {page}")
+    console.print(f"{forge.pull_request:<15}{page}")
     console.print(f"latency page   http://127.0.0.1:{port}/admin/latency")
     console.print(f"its token      {(FOLDER / 'data' / 'admin-token').read_text().strip()}")
     console.print(f"log            {(FOLDER / 'redline.log').relative_to(ROOT)}")
-    if not pull.conversation or pull.statuses[-1][2] != "success":
+    if not pull.conversation or forge.status(pull.statuses[-1][2]) != "success":
         raise ProcessError(
             f"The review did not end well: {pull.statuses[-1][3] if pull.statuses else 'no status'}"
         )
@@ -138,9 +133,7 @@ def _review(
             time.sleep(0.5)
 
 
-def watch(
-    console: Console, sandbox: GitHubSandbox, repository: str, number: int, check: Callable[[], None]
-) -> Any:
+def watch(console: Console, forge: DemoForge, repository: str, number: int, check: Callable[[], None]) -> Any:
     """Show the marks that Redline sets on the commit until the last one; give the pull request as it is then.
 
     Raises ProcessError if it takes too long, and what `check` raises meanwhile.
@@ -149,10 +142,11 @@ def watch(
     said = ""
     with console.status("waiting for the webhook") as status:
         while time.monotonic() - started < _REVIEW_LIMIT_S:
-            pull = sandbox.pull(repository, number)
-            state, text = (
-                (pull.statuses[-1][2], pull.statuses[-1][3]) if pull.statuses else ("pending", "queued")
-            )
+            pull = forge.sandbox.pull(repository, number)
+            state, text = ("pending", "queued")
+            if pull.statuses:
+                _sha, _name, state, text = pull.statuses[-1]
+                state = forge.status(state)
             status.update(f"{text} ... {time.monotonic() - started:.0f} s")
             if text != said and not console.is_terminal:
                 console.print(f"  {time.monotonic() - started:6.1f} s  {state}: {text}", highlight=False)

@@ -4,7 +4,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from deploy.sandbox.github import GitHubSandbox
+from deploy.sandbox.forge import ForgeSandbox
 
 SHOP = Path(__file__).parent / "shop"
 TITLE = "Search orders, simplify storage"
@@ -29,7 +29,7 @@ class Branches:
     description: str
 
 
-def stage_shop(sandbox: GitHubSandbox) -> Branches:
+def stage_shop(sandbox: ForgeSandbox) -> Branches:
     """Make the shop: real bugs, a deleted check, a rename, white space noise and a lock file in one change."""
     base, head = _files(SHOP / "base"), _files(SHOP / "head")
     sandbox.create_repository("acme/shop", dict(base))
@@ -45,7 +45,7 @@ def stage_shop(sandbox: GitHubSandbox) -> Branches:
     )
 
 
-def stage_range(sandbox: GitHubSandbox, repository: Path, base: str, head: str) -> Branches:
+def stage_range(sandbox: ForgeSandbox, repository: Path, base: str, head: str) -> Branches:
     """Take a range of a local git repository; nothing is written to it. Raises StageError."""
     name = f"local/{repository.resolve().name or 'repository'}"
     revisions = [_resolve(repository, revision) for revision in (base, head)]

@@ -1,17 +1,23 @@
-"""Run a sandbox GitHub by itself: `python -m deploy.sandbox --help`."""
+"""Run a sandbox forge by itself: `python -m deploy.sandbox --help`."""
 
 import signal
 import tempfile
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import click
 
+from deploy.sandbox.forge import ForgeSandbox
 from deploy.sandbox.github import GitHubSandbox
-from deploy.sandbox.github.seed import REPOSITORY, seed
+from deploy.sandbox.gitlab import GitLabSandbox
+from deploy.sandbox.seed import REPOSITORY, seed
+
+_BOT = "redline-bot"
 
 
 @click.command(context_settings={"show_default": True, "max_content_width": 100})
+@click.option("--forge", type=click.Choice(["github", "gitlab"]), default="github", help="Which forge to be.")
 @click.option("--port", default=8471, help="Port to listen on, on 127.0.0.1; 0 takes a free one.")
 @click.option(
     "--root",
@@ -24,24 +30,30 @@ from deploy.sandbox.github.seed import REPOSITORY, seed
     show_default=False,
     help="Where to send webhooks; nothing is sent without it.",
 )
-@click.option("--webhook-secret", default="", show_default=False, help="Secret that signs the webhooks.")
-@click.option("--token", default="sandbox-token", help="Access token of the account redline-bot (write).")
-def main(port: int, root: Path | None, webhook_url: str, webhook_secret: str, token: str) -> None:
-    """Run a GitHub of your own, with a repository and an open pull request to review.
+@click.option(
+    "--webhook-secret",
+    default="",
+    show_default=False,
+    help="Secret that signs the webhooks, or on GitLab the token that they carry.",
+)
+@click.option("--token", default="sandbox-token", help=f"Access token of the account {_BOT} (write).")
+def main(forge: str, port: int, root: Path | None, webhook_url: str, webhook_secret: str, token: str) -> None:
+    """Run a GitHub or GitLab of your own, with a repository and an open pull request to review.
 
-    It serves the REST API below /api/v3, sends signed webhooks, and shows pull requests on web pages.
+    It serves the REST API below /api/v3 or /api/v4, sends webhooks, and shows pull requests on web pages.
     State other than the git repositories is in memory and gone when it stops.
 
     \b
     Write a comment as a person would:
-      curl -H "Authorization: token ada-token" -d '{"body": "/review"}' \\
+      curl -H "Authorization: Bearer ada-token" -d '{"body": "/review"}' \\
         http://127.0.0.1:8471/api/v3/repos/acme/shop/issues/1/comments
+      curl -H "PRIVATE-TOKEN: ada-token" -d body=/review \\
+        http://127.0.0.1:8471/api/v4/projects/acme%2Fshop/merge_requests/1/notes
     """
+    make: Callable[..., ForgeSandbox] = {"github": GitHubSandbox, "gitlab": GitLabSandbox}[forge]
     with tempfile.TemporaryDirectory(prefix="redline-sandbox-") as temporary:
-        sandbox = GitHubSandbox(
-            root or Path(temporary), webhook_url=webhook_url, webhook_secret=webhook_secret
-        )
-        sandbox.add_user("redline-bot", "write", token=token)
+        sandbox = make(root or Path(temporary), webhook_url=webhook_url, webhook_secret=webhook_secret)
+        sandbox.add_user(_BOT, "write", token=token)
         sandbox.add_user("ada", "write", token="ada-token")  # noqa: S106 - a made-up account on loopback
         try:
             sandbox.start(port)
@@ -51,7 +63,7 @@ def main(port: int, root: Path | None, webhook_url: str, webhook_secret: str, to
             ) from error
         try:
             number = seed(sandbox)
-            click.echo(f"Pull request  {sandbox.url}/{REPOSITORY}/pull/{number}")
+            click.echo(f"Pull request  {sandbox.pull_url(REPOSITORY, number)}")
             click.echo(f"API           {sandbox.api_url}   (token {token})")
             click.echo(f"Webhooks      {webhook_url or 'not sent: give --webhook-url to send them'}")
             click.echo("Stop with Ctrl-C.")

@@ -2,9 +2,13 @@
 
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
 
 from deploy.sandbox.git import GitRepository
 
+EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
+SIMILARITY_PERCENT = 50  # what git itself calls a rename
 _HUNK = re.compile(rb"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")
 _STATUS = {"A": "added", "D": "removed", "M": "modified", "T": "changed", "R": "renamed", "C": "copied"}
 
@@ -35,15 +39,21 @@ class Hunk:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileDiff:
-    """One changed file; `patch` is its hunks as text, empty if there are none (binary, mode, pure rename)."""
+    """One changed file; `patch` is its hunks as text, empty if there are none (binary, mode, pure rename).
+
+    `section` is all that git wrote of it, headers included; a mode is "000000" where there is no file.
+    """
 
     path: str
     old_path: str
     status: str
+    old_mode: str
+    new_mode: str
     old_sha: str
     new_sha: str
     is_binary: bool
     patch: bytes
+    section: bytes = field(repr=False)
     hunks: tuple[Hunk, ...] = field(repr=False)
 
     @property
@@ -69,43 +79,61 @@ class Diff:
         return next((file for file in self.files if file.path == path), None)
 
 
-def read_diff(git: GitRepository, base: str, head: str) -> Diff:
-    """Compute what changed from `base` to `head`; both are commits or trees."""
-    data = git.diff(base, head)
+@lru_cache(maxsize=256)
+def merge_base(git_path: Path, base: str, head: str) -> str:
+    """Return the commit that a three-dot diff starts from; unrelated histories start from nothing."""
+    return GitRepository(git_path).merge_base(base, head) or EMPTY_TREE
+
+
+@lru_cache(maxsize=64)
+def diff_between(git_path: Path, base: str, head: str, similarity: int = SIMILARITY_PERCENT) -> Diff:
+    """Read the diff of two commits; they never change, so it is read once."""
+    return read_diff(GitRepository(git_path), base, head, similarity)
+
+
+def read_diff(git: GitRepository, base: str, head: str, similarity: int = SIMILARITY_PERCENT) -> Diff:
+    """Compute what changed from `base` to `head`, commits or trees; files alike in `similarity` % are renamed."""
+    renames = f"--find-renames={similarity}%"
+    data = git.diff(base, head, renames)
     sections = _sections(data)
     files = []
-    for status, old_sha, new_sha, old_path, path in _raw_changes(
-        git.diff(base, head, "--raw", "-z", "--no-abbrev")
+    for (old_mode, new_mode, old_sha, new_sha, status), old_path, path in _raw_changes(
+        git.diff(base, head, renames, "--raw", "-z", "--no-abbrev")
     ):
         # A type change (file to symlink) is one entry here, and there two sections: deletion and addition.
-        section = sections.pop(0) + (sections.pop(0) if status == "T" else b"")
+        section = sections.pop(0) + (sections.pop(0) if status[0] == "T" else b"")
         first_hunk = re.search(rb"^@@ ", section, re.MULTILINE)
         patch = section[first_hunk.start() :] if first_hunk else b""
-        if status == "T":
+        if status[0] == "T":
             patch = b""
         files.append(
             FileDiff(
                 path=path,
                 old_path=old_path,
-                status=_STATUS[status],
+                status=_STATUS[status[0]],
+                old_mode=old_mode,
+                new_mode=new_mode,
                 old_sha=old_sha,
                 new_sha=new_sha,
                 is_binary=not patch and b"\nBinary files " in section,
                 patch=patch.removesuffix(b"\n"),
+                section=section,
                 hunks=parse_hunks(patch),
             )
         )
     return Diff(data=data, files=tuple(files))
 
 
-def _raw_changes(raw: bytes) -> list[tuple[str, str, str, str, str]]:
+def _raw_changes(raw: bytes) -> list[tuple[list[str], str, str]]:
+    """List (modes, SHAs and status; old path; path) of each change."""
     fields = raw.split(b"\0")[:-1]
     changes = []
     while fields:
-        _, _, old_sha, new_sha, status = fields.pop(0).decode().split(" ")
+        told = fields.pop(0).decode().removeprefix(":").split(" ")
+        status = told[-1]
         old_path = fields.pop(0).decode(errors="surrogateescape")
         path = fields.pop(0).decode(errors="surrogateescape") if status[0] in "RC" else old_path
-        changes.append((status[0], old_sha, new_sha, old_path, path))
+        changes.append((told, old_path, path))
     return changes
 
 

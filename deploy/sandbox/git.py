@@ -141,6 +141,47 @@ class GitRepository:
         stream.append(b"\nget-mark :1\ndone\n")
         return self.run("fast-import", "--quiet", "--done", stdin=b"".join(stream)).decode().strip()
 
+    def commit_on_top(
+        self,
+        branch: str,
+        files: Mapping[str, FileContent],
+        *,
+        message: str,
+        author: str,
+        start: str,
+        default_branch: str,
+        renames: Mapping[str, str] | None = None,
+    ) -> tuple[str | None, str]:
+        """Commit to a branch, which begins at `start` if it is new; return its heads before and after.
+
+        Raises GitError if there is no such revision to start at, except for the first commit of all.
+        """
+        before = self.branch_head(branch)
+        parent = before or self.resolve(start)
+        if parent is None and branch != default_branch:
+            raise GitError(f"cannot start branch {branch!r}: there is no revision {start!r}")
+        return before, self.commit(
+            branch, files, message=message, author=author, parent=parent, renames=renames
+        )
+
+    def require_branch(self, branch: str) -> str:
+        """Return the SHA a branch points to; raises GitError."""
+        sha = self.branch_head(branch)
+        if sha is None:
+            raise GitError(f"there is no branch {branch!r} in {self.path}")
+        return sha
+
+    def merge(self, target: str, head: str, *, message: str, author: str) -> tuple[str, str]:
+        """Merge a commit into a branch, and return the branch's heads before and after.
+
+        Raises GitError on conflicts.
+        """
+        before = self.require_branch(target)
+        tree = self.run("merge-tree", "--write-tree", before, head).decode().split()[0]
+        sha = self.commit_tree(tree, (before, head), message=message, author=author)
+        self.set_ref(f"refs/heads/{target}", sha)
+        return before, sha
+
     def commit_tree(self, tree: str, parents: tuple[str, ...], *, message: str, author: str) -> str:
         """Commit a tree that exists already and return the SHA; no branch moves."""
         lines = [f"tree {tree}", *(f"parent {parent}" for parent in parents)]

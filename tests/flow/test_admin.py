@@ -8,6 +8,8 @@ import pytest
 
 from tests.world import ADMIN_TOKEN, World, finding
 
+pytestmark = pytest.mark.forge("github")
+
 
 @pytest.fixture
 def reviewed(world: World) -> World:

@@ -1,7 +1,11 @@
 """The bot as a GitHub App: check runs in place of commit statuses."""
 
+import pytest
+
 from bot.db.tables import ReviewState
 from tests.world import World, finding
+
+pytestmark = pytest.mark.forge("github")
 
 
 def test_a_check_run_is_opened_and_ends_with_what_was_found(app_world: World) -> None:

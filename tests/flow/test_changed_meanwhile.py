@@ -1,6 +1,7 @@
 """The pull request changes while its review waits or runs."""
 
 from bot.db.tables import ReviewState
+from tests.llm_server import ChatRequest
 from tests.world import UNSAFE_APP, World, finding
 
 
@@ -39,24 +40,29 @@ def test_a_push_while_the_model_runs_ends_the_old_review(world: World) -> None:
 
 def test_the_same_finding_is_not_posted_again_after_a_push(world: World) -> None:
     """Case B3: known by path, code and category, not by line number."""
-    world.llm.answer_with(
-        lambda request: [finding(line="1R8" if "1R8 +    return" in request.prompt else "1R6")]
-    )
+
+    def find_it(request: ChatRequest) -> list[dict[str, object]]:
+        lines = [line for line in ("1R6", "1R8") if f"{line} +    return" in request.prompt]
+        return [finding(line=line) for line in lines]
+
+    world.llm.answer_with(find_it)
     pull = world.open_pull_request()
     world.run()
     pull.push({"app.py": "# The loader.\n# It loads.\n" + UNSAFE_APP})
     world.run()
+    pull.comment("/review full")
+    world.run()
 
     assert len(pull.state.comments) == 1
     assert "1 of them already stands" in pull.summary
-    assert len(pull.state.conversation) == 1, "the summary was edited, not posted again"
+    assert len(pull.state.conversation) == 2, "the summary was edited, not posted again"
 
 
 def test_a_finding_is_not_posted_again_after_somebody_deleted_it(world: World) -> None:
     world.llm.answer_with(lambda _request: [finding()])
     pull = world.open_pull_request()
     world.run()
-    world.delete_inline_comment(pull.state.comments[0].id)
+    world.host.delete_inline_comment(pull.number, pull.state.comments[0].id)
     pull.comment("/review")
     world.run()
 
@@ -65,7 +71,7 @@ def test_a_finding_is_not_posted_again_after_somebody_deleted_it(world: World) -
 
 def test_closing_ends_what_waits(world: World) -> None:
     pull = world.open_pull_request()
-    world.github.close("acme/shop", pull.number)
+    pull.close()
     world.run()
 
     assert world.llm.requests == []
@@ -75,12 +81,12 @@ def test_closing_ends_what_waits(world: World) -> None:
 
 def test_turning_into_a_draft_ends_what_waits_and_ready_starts_again(world: World) -> None:
     pull = world.open_pull_request()
-    world.github.convert_to_draft("acme/shop", pull.number)
+    pull.convert_to_draft()
     world.run()
     assert pull.review.state is ReviewState.SKIPPED
 
     world.llm.will_say([finding()])
-    world.github.mark_ready("acme/shop", pull.number)
+    pull.mark_ready()
     world.run()
     assert pull.inline == ["app.py:6 RIGHT"]
 
@@ -88,8 +94,8 @@ def test_turning_into_a_draft_ends_what_waits_and_ready_starts_again(world: Worl
 def test_reopening_does_not_repeat_a_review_of_the_same_head(world: World) -> None:
     pull = world.open_pull_request()
     world.run()
-    world.github.close("acme/shop", pull.number)
-    world.github.reopen("acme/shop", pull.number)
+    pull.close()
+    pull.reopen()
     world.run()
 
     assert len(world.llm.requests) == 1
@@ -97,10 +103,10 @@ def test_reopening_does_not_repeat_a_review_of_the_same_head(world: World) -> No
 
 
 def test_retargeting_reviews_the_other_diff(world: World) -> None:
-    world.github.commit("acme/shop", "next", {"other.py": "Y = 2\n"}, start="main")
+    world.commit("next", {"other.py": "Y = 2\n"}, start="main")
     pull = world.open_pull_request()
     world.run()
-    world.github.retarget("acme/shop", pull.number, "next")
+    pull.retarget("next")
     world.run()
 
     assert [each.trigger for each in world.reviews()] == ["retarget:next", "auto"]
@@ -111,10 +117,10 @@ def test_a_push_that_arrives_late_does_not_hide_the_newest_head(world: World) ->
     """The older push is delivered after the newer one: the head on the forge is what gets reviewed."""
     world.llm.answer_with(lambda _request: [finding()])
     pull = world.open_pull_request()
-    first = world.github.deliveries[-1]
+    first = world.sandbox.deliveries[-1]
     head = pull.push({"app.py": UNSAFE_APP + "\n\nX = 1\n"})
     world.forget_deliveries()
-    world.github.redeliver(first.guid)
+    world.sandbox.redeliver(first.guid)
     world.run()
 
     assert {each.commit_id for each in pull.state.comments} == {head}

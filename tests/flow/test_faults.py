@@ -24,8 +24,9 @@ def test_a_worker_that_dies_is_made_up_for_without_repeating_anything(
     world.run()
 
     assert pull.inline == ["app.py:6 RIGHT"]
-    assert len(pull.state.reviews) == 1
+    assert pull.published == 1
     assert pull.summary.startswith("**1 finding")
+    assert "already stand" not in pull.summary, "its own comments are no earlier review's"
     assert pull.status[0] == "success"
     assert len(world.latency()) == 1
 
@@ -48,19 +49,19 @@ def test_an_unclear_answer_leads_to_a_look_never_to_a_second_comment(
 ) -> None:
     world.llm.answer_with(lambda _request: [finding()])
     pull = world.open_pull_request()
-    world.github.fail("POST", r"/pulls/\d+/reviews$", after_storing=True, **fault)
-    world.github.fail("POST", r"/issues/\d+/comments$", after_storing=True, **fault)
+    world.host.fail("review", after_storing=True, **fault)
+    world.host.fail("comment", after_storing=True, **fault)
     world.run()
 
     assert pull.inline == ["app.py:6 RIGHT"]
-    assert len(pull.state.reviews) == 1
+    assert pull.published == 1
     assert pull.summary
 
 
 def test_a_review_that_was_not_stored_is_posted_later(world: World) -> None:
     world.llm.answer_with(lambda _request: [finding()])
     pull = world.open_pull_request()
-    world.github.fail("POST", r"/pulls/\d+/reviews$", status=502)
+    world.host.fail("review", status=502)
     world.run()
     assert pull.review.state is ReviewState.QUEUED
     assert "Next try at" in pull.status[1]
@@ -124,44 +125,31 @@ def test_a_wrong_model_name_fails_at_once_and_says_what_to_change(world: World) 
 def test_a_missing_permission_is_named(world: World) -> None:
     """Case J1: a clear error, no storm of retries."""
     pull = world.open_pull_request()
-    world.github.fail(
-        "GET",
-        r"/pulls/\d+$",
-        status=403,
-        times=99,
-        body={"message": "Resource not accessible by integration"},
-    )
+    world.host.deny("pull request", times=99)
     world.run()
 
     assert pull.review.state is ReviewState.FAILED
-    assert "pull requests: read" in pull.review.reason.lower()
+    assert world.host.read_permission in pull.review.reason.lower()
     assert pull.review.attempt == 1
 
 
-def test_a_leftover_pending_review_is_removed(world: World) -> None:
+def test_what_an_attempt_wrote_and_did_not_publish_is_removed(world: World) -> None:
     """Case B7."""
     world.llm.will_say([finding()])
     pull = world.open_pull_request()
-    world.github.review("acme/shop", pull.number, author="redline-bot", body="left over")
+    world.host.leave_unpublished(pull.number)
     world.run()
 
     assert pull.inline == ["app.py:6 RIGHT"]
-    assert [each.state for each in pull.state.reviews] == ["COMMENTED"]
+    assert pull.published == 1
+    assert "left over" not in str(pull.state)
 
 
-def test_a_secondary_rate_limit_is_waited_for(world: World) -> None:
+def test_a_rate_limit_is_waited_for(world: World) -> None:
     """Case J3: one wait, bounded, no loop."""
     world.llm.answer_with(lambda _request: [finding()])
     pull = world.open_pull_request()
-    world.github.fail(
-        "POST",
-        r"/pulls/\d+/reviews$",
-        status=403,
-        headers={"Retry-After": "600"},
-        body={
-            "message": "You have exceeded a secondary rate limit. Please wait a few minutes before you try again."
-        },
-    )
+    world.host.limit("review", retry_after_s=600)
     world.run()
     assert pull.review.state is ReviewState.QUEUED
     assert pull.review.not_before is not None
@@ -212,7 +200,7 @@ def test_a_message_that_comes_twice_is_worked_on_once(world: World) -> None:
 def test_a_delivery_that_comes_twice_is_one_review(world: World) -> None:
     """Case B1."""
     pull = world.open_pull_request()
-    world.github.redeliver(world.github.deliveries[-1].guid)
+    world.sandbox.redeliver(world.sandbox.deliveries[-1].guid)
     world.run()
 
     assert len(world.reviews()) == 1
@@ -223,7 +211,7 @@ def test_an_end_that_could_not_be_shown_is_shown_later(world: World) -> None:
     pull = world.open_pull_request()
 
     def lose_the_status_then_answer(_request: object) -> list[dict[str, object]]:
-        world.github.fail("POST", r"/statuses/", status=502)
+        world.host.fail("status", status=502)
         return []
 
     world.llm.answer_with(lose_the_status_then_answer)
@@ -241,16 +229,16 @@ def test_a_forge_that_stays_away_is_asked_ever_less_often(world: World) -> None:
     pull = world.open_pull_request()
 
     def lose_the_forge_then_answer(_request: object) -> list[dict[str, object]]:
-        world.github.fail("POST", r"/statuses/", status=502, times=9)
+        world.host.fail("status", status=502, times=9)
         return []
 
     world.llm.answer_with(lose_the_forge_then_answer)
     world.run()
     asked = []
     for minute in range(1, 61):
-        before = len(world.github.requests)
+        before = len(world.sandbox.requests)
         world.sweep(after_s=60)
-        asked += [minute] * (len(world.github.requests) > before)
+        asked += [minute] * (len(world.sandbox.requests) > before)
     pauses = [later - earlier for earlier, later in pairwise(asked)]
     assert len(asked) in (5, 6)
     assert pauses == sorted(pauses)
@@ -267,25 +255,21 @@ def test_a_forge_that_asks_to_wait_is_not_asked_before(world: World) -> None:
     pull = world.open_pull_request()
 
     def limit_then_answer(_request: object) -> list[dict[str, object]]:
-        message = "You have exceeded a secondary rate limit. Please wait."
-        headers = {"Retry-After": "600"}
-        world.github.fail("POST", r"/statuses/", status=403, headers=headers, body={"message": message})
+        world.host.limit("status", retry_after_s=600)
         return []
 
     world.llm.answer_with(limit_then_answer)
     world.run()
-    before = len(world.github.requests)
+    before = len(world.sandbox.requests)
     world.sweep(after_s=500)
-    assert len(world.github.requests) == before
+    assert len(world.sandbox.requests) == before
     world.sweep(after_s=200)
     assert pull.review.told_at is not None
 
 
 def test_what_a_failed_review_cost_is_in_its_latency_row(world: World) -> None:
     pull = world.open_pull_request()
-    world.github.fail(
-        "GET", r"/issues/\d+/comments", status=403, body={"message": "Resource not accessible by integration"}
-    )
+    world.host.deny("comments")
     world.run()
     assert pull.review.state is ReviewState.FAILED
 
@@ -320,9 +304,7 @@ def test_a_review_that_kills_its_workers_has_its_latency_row_too(world: World) -
 def test_a_reaction_that_is_refused_does_not_cost_the_review(world: World) -> None:
     world.llm.will_say([finding()])
     pull = world.open_pull_request(draft=True)
-    world.github.fail(
-        "POST", r"/reactions$", status=403, body={"message": "Resource not accessible by integration"}
-    )
+    world.host.deny("reaction")
     pull.comment("/review")
     world.run()
 
@@ -332,7 +314,7 @@ def test_a_reaction_that_is_refused_does_not_cost_the_review(world: World) -> No
 def test_an_old_failure_does_not_replace_a_newer_summary(world: World) -> None:
     pull = world.open_pull_request()
     world.llm.fail(404)
-    world.github.fail("GET", r"/issues/\d+/comments", status=502, times=3)
+    world.host.fail("comments", status=502, times=3)
     world.step()
     assert pull.review.state is ReviewState.FAILED
     assert pull.review.told_at is None
@@ -346,7 +328,7 @@ def test_an_old_failure_does_not_replace_a_newer_summary(world: World) -> None:
 
 def test_a_status_whose_answer_was_lost_still_ends(world: World) -> None:
     pull = world.open_pull_request()
-    world.github.fail("POST", r"/statuses/", status=502, after_storing=True)
+    world.host.fail("status", status=502, after_storing=True)
     world.run()
 
     assert pull.status[0] == "success"

@@ -3,6 +3,8 @@
 import json
 import threading
 
+import pytest
+
 from bot.db.tables import ReviewState
 from tests.llm_server import ChatRequest
 from tests.world import World, finding
@@ -56,6 +58,7 @@ def test_the_worker_moves_what_is_longer_than_the_webhook_said(world: World) -> 
     assert {request.priority for request in world.llm.requests} == {10}
 
 
+@pytest.mark.forge("github")
 def test_a_short_review_after_cleaning_counts_as_high(world: World) -> None:
     lock = json.dumps({f"package-{n}": "1.0" for n in range(2000)}, indent=1) + "\n"
     world.open_pull_request({"package-lock.json": lock, "app.py": "x = 1\n"})
@@ -115,6 +118,7 @@ def test_binaries_renames_and_submodules_are_listed_not_asked_about(world: World
     assert "logo.png" not in "".join(request.prompt for request in world.llm.requests)
 
 
+@pytest.mark.forge("github")
 def test_a_diff_that_github_will_not_give_whole_is_read_file_by_file(world: World) -> None:
     """Case C4: 406 for more than 300 files."""
     pull = world.open_pull_request({f"m/{n}.py": f"V = {n}\n" for n in range(301)})
@@ -123,6 +127,7 @@ def test_a_diff_that_github_will_not_give_whole_is_read_file_by_file(world: Worl
     assert "301 of 301 files" in pull.summary
 
 
+@pytest.mark.forge("github")  # GitLab's webhooks do not tell how long a diff is
 def test_a_long_review_that_waited_too_long_is_read_in_high(world: World) -> None:
     pull = world.open_pull_request({"long.py": long_source("value", 700)})
     world.queue.clear()

@@ -19,7 +19,7 @@ def test_comments_on_the_line_and_sums_up(world: World) -> None:
     assert "<sub>high · security</sub>" in comment
     assert pull.summary.startswith("**1 finding (1 high) in 1 of 1 file**")
     assert pull.status == ("success", "1 finding (1 high) in 1 of 1 file")
-    assert [each.state for each in pull.state.reviews] == ["COMMENTED"]
+    assert pull.published == 1
     assert pull.review.state is ReviewState.DONE
 
 
@@ -43,7 +43,7 @@ def test_no_findings_is_said_only_of_what_was_read(world: World) -> None:
     world.run()
 
     assert not pull.state.comments
-    assert not pull.state.reviews
+    assert pull.published == 0
     assert pull.summary.startswith("**No issues found in 1 of 1 file**")
 
 
@@ -61,13 +61,12 @@ def test_suggestion_replaces_the_quoted_line(world: World) -> None:
     pull = world.open_pull_request()
     world.run()
 
-    assert "```suggestion\n    return open(path).read()\n```" in pull.state.comments[0].body
+    suggestion = f"{world.host.suggestion}    return open(path).read()\n```"
+    assert suggestion in pull.state.comments[0].body
 
 
 def test_finding_on_a_removed_line_stands_on_the_old_side(world: World) -> None:
-    world.github.commit(
-        "acme/shop", "main", {"guard.py": "def enter(user):\n    check(user)\n    return room(user)\n"}
-    )
+    world.commit("main", {"guard.py": "def enter(user):\n    check(user)\n    return room(user)\n"})
     world.llm.will_say([finding(line="1L2", quote="    check(user)", message="The check is gone.")])
     pull = world.open_pull_request({"guard.py": "def enter(user):\n    return room(user)\n"})
     world.run()
@@ -104,7 +103,8 @@ def test_what_the_model_wrote_cannot_notify_inject_or_pass_for_our_marker(world:
     assert "https://evil" not in body
     assert "#1" not in body
     assert body.count("<!--") == 1
-    assert body.endswith(f"<!-- redline:finding={world.fingerprints()[0]} -->")
+    run = pull.review.review_id
+    assert body.endswith(f"<!-- redline:finding={world.fingerprints()[0]} run={run} -->")
 
 
 def test_credentials_reach_neither_prompt_nor_comment(world: World) -> None:
@@ -129,12 +129,10 @@ def test_two_files_are_numbered_and_commented_apart(world: World) -> None:
     assert sorted(pull.inline) == ["app.py:6 RIGHT", "store.py:1 RIGHT"]
 
 
-@pytest.mark.parametrize(
-    ("options", "reason"),
-    [({"draft": True}, "draft"), ({"author": "helper[bot]"}, "bot")],
-)
-def test_nobody_asked_for_drafts_and_bots(world: World, options: dict[str, object], reason: str) -> None:
-    world.github.add_user("helper[bot]", permission="write", kind="Bot")
+@pytest.mark.parametrize("reason", ["draft", "bot"])
+def test_nobody_asked_for_drafts_and_bots(world: World, reason: str) -> None:
+    world.sandbox.add_user(world.host.bot_name, permission="write", kind="Bot")
+    options = {"draft": True} if reason == "draft" else {"author": world.host.bot_name}
     pull = world.open_pull_request(**options)
     world.run()
 

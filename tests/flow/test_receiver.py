@@ -16,6 +16,8 @@ from tests.world import SECRET, World
 
 BODY = json.dumps({"zen": "Keep it logically awesome.", "hook_id": 1}).encode()
 
+pytestmark = pytest.mark.forge("github")
+
 
 def sign(body: bytes, secret: str = SECRET) -> str:
     return "sha256=" + hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()

@@ -24,7 +24,7 @@ def test_review_under_a_line_works_too(world: World) -> None:
     pull = world.open_pull_request()
     world.run()
     first = pull.state.comments[0].id
-    reply = world.github.reply("acme/shop", pull.number, first, "/review", "ada")
+    reply = pull.reply(first, "/review")
     world.run()
 
     assert pull.state.reactions[reply] == [("redline-bot", "eyes")]
@@ -109,7 +109,7 @@ def test_a_stranger_gets_no_sign_even_when_too_many_have_asked(world: World) -> 
 def test_asking_on_a_closed_pull_request_is_answered_with_one_sign(world: World) -> None:
     pull = world.open_pull_request()
     world.run()
-    world.github.close("acme/shop", pull.number)
+    pull.close()
     asked = len(world.llm.requests)
     comment = pull.comment("/review")
     world.run()

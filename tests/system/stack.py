@@ -9,11 +9,11 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-from deploy.sandbox.github import GitHubSandbox
-from tests.contract.github_spec import GitHubSpec
+from tests.hosts import make_host
 from tests.llm_server import LlmServer
-from tests.world import ADMIN_TOKEN, BOT, REPOSITORY, SECRET, TOKEN
+from tests.world import ADMIN_TOKEN
 
 START_TIMEOUT_S = 40
 _STARTED = re.compile(r"(\S+)\s+started \(pid=(\d+)\)")
@@ -22,28 +22,22 @@ _STARTED = re.compile(r"(\S+)\s+started \(pid=(\d+)\)")
 class Stack:
     """Start everything that `redline up` runs, and stop it by its own process ids."""
 
-    def __init__(self, folder: Path, **settings: str) -> None:
+    def __init__(self, folder: Path, forge: str = "github", **settings: str) -> None:
         self.folder = folder
         self.port = _free_port()
-        self.github = GitHubSandbox(
-            root=folder / "git",
-            webhook_url=f"http://127.0.0.1:{self.port}/webhooks/github",
-            webhook_secret=SECRET,
-        )
-        self.github.add_user(BOT, permission="write", token=TOKEN)
-        self.spec = GitHubSpec.load() if GitHubSpec.is_available() else None
+        self.host = make_host(forge, folder)
+        self.forge = self.host.sandbox
+        self.forge.webhook_url = f"http://127.0.0.1:{self.port}/webhooks/{self.host.name}"
+        self.spec = self.host.new_spec()
         if self.spec:
-            self.github.observers.append(self.spec.check)
-        self.github.start()
+            self.forge.observers.append(self.spec.check)
         self.llm = LlmServer().start()
         self.log = folder / "up.log"
         self.environment = {
             **{name: value for name, value in os.environ.items() if not name.startswith("REDLINE_")},
             "REDLINE_DATA_DIR": str(folder / "data"),
             "REDLINE_WEB_PORT": str(self.port),
-            "REDLINE_GITHUB_API_URL": self.github.api_url,
-            "REDLINE_GITHUB_TOKEN": TOKEN,
-            "REDLINE_GITHUB_WEBHOOK_SECRET": SECRET,
+            **{f"REDLINE_{name.upper()}": str(value) for name, value in self.host.settings().items()},
             "REDLINE_ADMIN_TOKEN": ADMIN_TOKEN,
             "REDLINE_LLM_BASE_URL": self.llm.base_url,
             "REDLINE_LEASE_S": "3",
@@ -51,7 +45,7 @@ class Stack:
             **settings,
         }
         self.process: subprocess.Popen[bytes] | None = None
-        self.github.create_repository(REPOSITORY, {"app.py": "import os\n"})
+        self.forge.create_repository(self.host.repository, {"app.py": "import os\n"})
 
     def start(self) -> None:
         """Start `redline up` and wait until it takes webhooks."""
@@ -76,7 +70,7 @@ class Stack:
     def close(self) -> None:
         if self.process and self.process.poll() is None:
             self.stop()
-        self.github.stop()
+        self.forge.stop()
         self.llm.stop()
         assert self.spec is None or not self.spec.violations, self.spec.violations
 
@@ -96,8 +90,10 @@ class Stack:
         os.kill(self.pids()[name], signal.SIGKILL)
 
     def open_pull_request(self, files: dict[str, str | bytes | None], branch: str = "feature") -> int:
-        self.github.commit(REPOSITORY, branch, files, start="main", message="Change")
-        return int(self.github.open_pull_request(REPOSITORY, head=branch, base="main", title="Change"))
+        self.forge.commit(self.host.repository, branch, files, start="main", message="Change")
+        return int(
+            self.forge.open_pull_request(self.host.repository, head=branch, base="main", title="Change")
+        )
 
     def wait_for(self, condition: Callable[[], object], what: str, timeout_s: float = 30) -> None:
         until = time.monotonic() + timeout_s
@@ -110,13 +106,19 @@ class Stack:
         tail = self.log.read_text(errors="replace")[-6000:] if self.log.exists() else ""
         raise AssertionError(f"waited {timeout_s} s for {what}; the log ends:\n{tail}")
 
+    def has_ended(self, number: int) -> bool:
+        pull = self.pull(number)
+        marks = [state for sha, _name, state, _text in pull.statuses if sha == pull.head_sha]
+        return bool(marks) and marks[-1] not in ("pending", "running")
+
+    def pull(self, number: int) -> Any:
+        """Take a picture of a pull request."""
+        return self.forge.pull(self.host.repository, number)
+
     def wait_for_end(self, number: int, timeout_s: float = 30) -> None:
         """Wait until the mark on the pull request's head has ended."""
         self.wait_for(
-            lambda: any(
-                sha == self.github.pull(REPOSITORY, number).head_sha and state != "pending"
-                for sha, _context, state, _text in self.github.pull(REPOSITORY, number).statuses
-            ),
+            lambda: self.has_ended(number),
             f"the review of #{number}",
             timeout_s,
         )

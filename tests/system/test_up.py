@@ -11,7 +11,7 @@ from redis import Redis
 
 from bot.embedded import socket_path
 from tests.system.stack import Stack
-from tests.world import ADMIN_TOKEN, REPOSITORY, UNSAFE_APP, finding
+from tests.world import ADMIN_TOKEN, UNSAFE_APP, finding
 
 on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 on_postgres = pytest.mark.parametrize("database_url", ["postgres"], indirect=True)
@@ -34,7 +34,7 @@ def test_reviews_a_pull_request_end_to_end(stack: Stack) -> None:
     number = stack.open_pull_request({"app.py": UNSAFE_APP})
     stack.wait_for_end(number)
 
-    pull = stack.github.pull(REPOSITORY, number)
+    pull = stack.pull(number)
     assert [(each.path, each.line) for each in pull.comments] == [("app.py", 6)]
     (group,) = httpx.get(
         f"http://127.0.0.1:{stack.port}/admin/latency.json",
@@ -82,7 +82,7 @@ def test_everything_killed_in_the_middle_loses_and_repeats_nothing(stack: Stack)
 
     stack.start()
     stack.wait_for_end(number, 60)
-    pull = stack.github.pull(REPOSITORY, number)
+    pull = stack.pull(number)
     assert [(each.path, each.line) for each in pull.comments] == [("app.py", 6)]
     assert len(pull.reviews) == 1
     assert len(pull.conversation) == 1
@@ -101,7 +101,7 @@ def test_a_restart_waits_for_no_engine(stack: Stack) -> None:
 
     stack.start()
     stack.wait_for_end(number, 60)
-    assert len(stack.github.pull(REPOSITORY, number).reviews) == 1
+    assert len(stack.pull(number).reviews) == 1
 
 
 @on_sqlite
@@ -126,7 +126,22 @@ def test_files_carry_the_queue_where_no_broker_can_run(tmp_path: Path, sqlite_ur
         stack.start()
         number = stack.open_pull_request({"app.py": UNSAFE_APP})
         stack.wait_for_end(number)
-        assert len(stack.github.pull(REPOSITORY, number).reviews) == 1
+        assert len(stack.pull(number).reviews) == 1
+        assert stack.stop() == 0
+    finally:
+        stack.close()
+
+
+def test_a_merge_request_is_reviewed_end_to_end(tmp_path: Path, postgres_url: str) -> None:
+    stack = Stack(tmp_path, "gitlab", REDLINE_DATABASE_URL=postgres_url)
+    stack.llm.answer_with(lambda _request: [finding()])
+    try:
+        stack.start()
+        number = stack.open_pull_request({"app.py": UNSAFE_APP})
+        stack.wait_for_end(number)
+        merge_request = stack.pull(number)
+        assert [(each.path, each.line) for each in merge_request.comments] == [("app.py", 6)]
+        assert len(merge_request.conversation) == 1
         assert stack.stop() == 0
     finally:
         stack.close()

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from deploy.sandbox.gitlab import GitLabSandbox
 from tests.llm_server import LlmServer
 from tests.unit.test_settings import run
 
@@ -111,3 +112,32 @@ def test_latency_of_an_empty_table_says_so(tmp_path: Path) -> None:
 def test_help_shows_an_example_first(tmp_path: Path) -> None:
     for command in ("up", "review", "latency"):
         assert "Example" in run(command, "--help", folder=tmp_path).stdout, command
+
+
+def test_review_reads_a_merge_request_of_a_gitlab_below_a_path_and_posts(
+    llm: LlmServer, tmp_path: Path
+) -> None:
+    sandbox = GitLabSandbox(root=tmp_path / "git", relative_url_root="/git")
+    sandbox.start()
+    try:
+        sandbox.add_user("redline", token="glpat-x")
+        sandbox.create_repository("acme/web/shop", {"app.py": "import os\nx = 1\n"})
+        sandbox.commit("acme/web/shop", "feature", {"app.py": "import os\nx = eval(input())\n"})
+        number = sandbox.open_pull_request("acme/web/shop", "feature")
+        llm.will_say([{**FINDING, "severity": "high", "category": "security"}])
+        done = run(
+            "review",
+            f"https://elsewhere.example/git/acme/web/shop/-/merge_requests/{number}/diffs",
+            "--post",
+            folder=tmp_path,
+            REDLINE_LLM_BASE_URL=llm.base_url,
+            REDLINE_GITLAB_URL=sandbox.url,
+            REDLINE_GITLAB_TOKEN="glpat-x",
+        )
+        assert done.returncode == 0, done.stderr
+        assert "1 comments posted." in done.stderr
+        assert [(one.path, one.line) for one in sandbox.pull("acme/web/shop", number).comments] == [
+            ("app.py", 2)
+        ]
+    finally:
+        sandbox.stop()

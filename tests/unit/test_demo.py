@@ -12,9 +12,9 @@ import pytest
 from rich.console import Console
 
 from deploy.demo.__main__ import watch
+from deploy.demo.forge import FORGES, start_forge
 from deploy.demo.processes import Engine, ProcessError, check_alive, the_only_demo
 from deploy.demo.stage import stage_shop
-from deploy.sandbox.github import GitHubSandbox
 
 
 @contextmanager
@@ -27,6 +27,7 @@ def python(code: str) -> Iterator["subprocess.Popen[bytes]"]:
         process.wait()
 
 
+@pytest.mark.parametrize("forge_name", FORGES)
 @pytest.mark.parametrize(
     ("engine_code", "redline_code", "words"),
     [
@@ -35,18 +36,19 @@ def python(code: str) -> Iterator["subprocess.Popen[bytes]"]:
     ],
 )
 def test_a_program_that_dies_ends_the_wait_for_the_review(
-    tmp_path: Path, engine_code: str, redline_code: str, words: str
+    tmp_path: Path, forge_name: str, engine_code: str, redline_code: str, words: str
 ) -> None:
-    sandbox = GitHubSandbox(root=tmp_path / "git")
-    shop = stage_shop(sandbox)
-    number = sandbox.open_pull_request(shop.repository, head=shop.head, base=shop.base)
+    forge = start_forge(forge_name, tmp_path / "git", "http://127.0.0.1:9", 0)
+    shop = stage_shop(forge.sandbox)
+    number = forge.sandbox.open_pull_request(shop.repository, head=shop.head, base=shop.base)
     started = time.monotonic()
     with python(engine_code) as engine, python(redline_code) as redline:
         served = Engine(base_url="http://127.0.0.1:9/v1", is_small=True, process=engine)
         check = partial(check_alive, served, redline, tmp_path)
         with pytest.raises(ProcessError, match=words):
-            watch(Console(), sandbox, shop.repository, number, check)
+            watch(Console(), forge, shop.repository, number, check)
     assert time.monotonic() - started < 20
+    forge.sandbox.stop()
 
 
 def test_a_second_demo_is_refused_until_the_first_has_ended(tmp_path: Path) -> None:

@@ -7,7 +7,6 @@ from flask import Flask
 
 from deploy.sandbox.github.core import Core
 from deploy.sandbox.github.page import routes as page
-from deploy.sandbox.github.page.markdown import render_markdown
 from deploy.sandbox.github.routes import (
     apps,
     checks,
@@ -53,7 +52,6 @@ def create_app(core: Core) -> App:
 def _routes() -> Flask:
     # Once per process: tests make a sandbox each, and werkzeug takes its time to compile the routes.
     flask = create_flask_app()
-    flask.add_template_filter(render_markdown, "markdown")
     for module in MODULES:
         flask.register_blueprint(module.blueprint)
     return flask

@@ -3,7 +3,7 @@
 from functools import lru_cache
 from pathlib import Path
 
-from deploy.sandbox.diffs import Diff, FileDiff, read_diff
+from deploy.sandbox.diffs import Diff, FileDiff, diff_between, merge_base
 from deploy.sandbox.git import GitRepository
 from deploy.sandbox.github.errors import ApiError
 from deploy.sandbox.github.state import Pull, Repository
@@ -16,29 +16,17 @@ DIFF_MAX_BYTES = 1_000_000
 # one-line file of 373 kB and for one of 6,736 lines; drawn lower here, so that a client meets it early.
 PATCH_MAX_LINES = 3_000
 PATCH_MAX_BYTES = 300_000
-_EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 
 
-def merge_base(repository: Repository, base: str, head: str) -> str:
-    """Return the commit that a three-dot diff starts from; unrelated histories start from nothing."""
-    return _merge_base(repository.git.path, base, head)
-
-
-@lru_cache(maxsize=256)
-def _merge_base(path: Path, base: str, head: str) -> str:
-    return GitRepository(path).merge_base(base, head) or _EMPTY_TREE
-
-
-@lru_cache(maxsize=64)
-def diff_between(path: Path, base: str, head: str) -> Diff:
-    """Read the diff of two commits; they never change, so it is read once."""
-    return read_diff(GitRepository(path), base, head)
+def fork_point(repository: Repository, base: str, head: str) -> str:
+    """Return the commit that a three-dot diff starts from."""
+    return merge_base(repository.git.path, base, head)
 
 
 def pull_diff(repository: Repository, pull: Pull, head: str | None = None) -> Diff:
     """Read what a pull request changes, from the merge base to its head or to an earlier commit of it."""
     head = head or pull.head_sha
-    return diff_between(repository.git.path, merge_base(repository, pull.base_sha, head), head)
+    return diff_between(repository.git.path, fork_point(repository, pull.base_sha, head), head)
 
 
 def pull_counts(repository: Repository, pull: Pull) -> dict[str, int]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from deploy.sandbox.github.errors import ApiError
 from deploy.sandbox.github.state import State
-from deploy.sandbox.github.webhooks import Outbox
+from deploy.sandbox.github.webhooks import GitHubOutbox
 
 REQUESTS_PER_HOUR = 5_000
 _CONTENT_CREATION_BLOCKED = (
@@ -68,6 +68,6 @@ class Core:
     """What every operation works on."""
 
     state: State
-    outbox: Outbox
+    outbox: GitHubOutbox
     limits: Limits = field(default_factory=Limits)
     older_review_errors: bool = False

@@ -1,8 +1,5 @@
 """What happens to a pull request: opened, pushed to, retargeted, closed, merged."""
 
-from collections.abc import Mapping
-
-from deploy.sandbox.git import FileContent, GitError
 from deploy.sandbox.github import events
 from deploy.sandbox.github.core import Core
 from deploy.sandbox.github.state import Issue, Pull, Repository, User, now
@@ -37,7 +34,7 @@ def open_pull(
     fork_owner: User | None,
 ) -> Pull:
     """Open a pull request and send `opened`."""
-    head_sha, base_sha = _branch(repository, head), _branch(repository, base)
+    head_sha, base_sha = repository.git.require_branch(head), repository.git.require_branch(base)
     moment = now()
     pull = Pull(
         id=core.state.next_id(),
@@ -61,43 +58,20 @@ def open_pull(
     return pull
 
 
-def commit(
+def pushed(
     core: Core,
     repository: Repository,
     branch: str,
-    files: Mapping[str, FileContent],
+    before: str | None,
+    after: str,
     *,
-    message: str,
     user: User,
-    start: str,
-    renames: Mapping[str, str] | None,
-) -> str:
-    """Commit to a branch as a push of one commit."""
-    git = repository.git
-    before = git.branch_head(branch)
-    parent = before or git.resolve(start)
-    if parent is None and branch != repository.default_branch:
-        raise GitError(f"cannot start branch {branch!r}: there is no revision {start!r}")
-    sha = git.commit(branch, files, message=message, author=user.login, parent=parent, renames=renames)
-    pushed(core, repository, branch, before, sha, user=user)
-    return sha
-
-
-def force_push(core: Core, repository: Repository, branch: str, sha: str, user: User) -> None:
-    """Point a branch elsewhere; GitHub then re-points the reviews of its pull requests to the new head."""
-    before = _branch(repository, branch)
-    repository.git.set_ref(f"refs/heads/{branch}", sha)
-    pushed(core, repository, branch, before, sha, user=user)
-    for pull in repository.pulls:
-        if pull.head_ref == branch and pull.state == "open":
-            for review in pull.reviews:
-                review.commit_id = sha
-
-
-def pushed(
-    core: Core, repository: Repository, branch: str, before: str | None, after: str, *, user: User
+    forced: bool,
 ) -> None:
-    """Update the open pull requests of a branch and send `push` and `synchronize`."""
+    """Update the open pull requests of a branch and send `push` and `synchronize`.
+
+    A push by force re-points their reviews to the new head.
+    """
     if before == after:
         return
     events.push(core, repository, branch, before, after, sender=user)
@@ -105,8 +79,10 @@ def pushed(
         if pull.head_ref != branch or pull.state != "open":
             continue
         pull.head_sha, pull.updated_at = after, now()
-        pull.base_sha = _branch(repository, pull.base_ref)
+        pull.base_sha = repository.git.require_branch(pull.base_ref)
         pull.known_heads.append(after)
+        for review in pull.reviews if forced else ():
+            review.commit_id = after
         repository.git.set_ref(f"refs/pull/{pull.number}/head", after)
         events.pull_request(core, repository, pull, "synchronize", user, before=before, after=after)
 
@@ -114,7 +90,7 @@ def pushed(
 def retarget(core: Core, repository: Repository, pull: Pull, base: str, user: User) -> None:
     """Change the base branch and send `edited` with `changes.base`."""
     changes = {"base": {"ref": {"from": pull.base_ref}, "sha": {"from": pull.base_sha}}}
-    pull.base_ref, pull.base_sha, pull.updated_at = base, _branch(repository, base), now()
+    pull.base_ref, pull.base_sha, pull.updated_at = base, repository.git.require_branch(base), now()
     events.pull_request(core, repository, pull, "edited", user, changes=changes)
 
 
@@ -147,23 +123,12 @@ def reopen(core: Core, repository: Repository, pull: Pull, user: User) -> None:
 
 def merge(core: Core, repository: Repository, pull: Pull, user: User) -> str:
     """Merge with a merge commit and send `closed`; raises GitError on conflicts."""
-    git = repository.git
-    base = _branch(repository, pull.base_ref)
-    merge_tree = git.run("merge-tree", "--write-tree", base, pull.head_sha).decode().split()[0]
-    sha = git.commit_tree(
-        merge_tree, (base, pull.head_sha), message=f"Merge pull request #{pull.number}", author=user.login
+    base, sha = repository.git.merge(
+        pull.base_ref, pull.head_sha, message=f"Merge pull request #{pull.number}", author=user.login
     )
-    git.set_ref(f"refs/heads/{pull.base_ref}", sha)
     moment = now()
     pull.state, pull.closed_at, pull.merged_at, pull.updated_at = "closed", moment, moment, moment
     pull.merged_by, pull.merge_commit_sha = user, sha
     events.push(core, repository, pull.base_ref, base, sha, sender=user)
     events.pull_request(core, repository, pull, "closed", user)
-    return sha
-
-
-def _branch(repository: Repository, branch: str) -> str:
-    sha = repository.git.branch_head(branch)
-    if sha is None:
-        raise GitError(f"there is no branch {branch!r} in {repository.full_name}")
     return sha

@@ -1,15 +1,10 @@
 """Where a comment made on an earlier commit stands in today's diff, if it still does."""
 
-import re
 from dataclasses import dataclass
-from functools import lru_cache
-from pathlib import Path
 
-from deploy.sandbox.git import GitRepository
-from deploy.sandbox.github.changes import merge_base, patch_is_shown, pull_diff
+from deploy.sandbox.following import follow_line
+from deploy.sandbox.github.changes import fork_point, patch_is_shown, pull_diff
 from deploy.sandbox.github.state import Pull, Repository, ReviewComment
-
-_HUNK = re.compile(rb"^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +34,7 @@ def find_standing(repository: Repository, pull: Pull, comment: ReviewComment) ->
         return outdated
     old, new = comment.original_commit_id, pull.head_sha
     if comment.side == "LEFT":
-        old, new = merge_base(repository, pull.base_sha, old), merge_base(repository, pull.base_sha, new)
+        old, new = fork_point(repository, pull.base_sha, old), fork_point(repository, pull.base_sha, new)
     path = file.old_path if comment.side == "LEFT" else comment.path
     line = follow_line(repository.git, old, new, path, comment.line)
     start = comment.start_line
@@ -52,33 +47,3 @@ def find_standing(repository: Repository, pull: Pull, comment: ReviewComment) ->
         if found:
             return Standing(line=line, start_line=start, position=found.position, commit_id=pull.head_sha)
     return outdated
-
-
-def follow_line(git: GitRepository, old: str, new: str, path: str, line: int) -> int | None:
-    """Return an unchanged line's number in the newer commit, or None if the line or its file is gone."""
-    if old == new:
-        return line
-    changes = _changed_spans(git.path, old, new, path)
-    if changes is None:
-        return None
-    shift = 0
-    for start, count, added in changes:
-        if start <= line < start + count:
-            return None
-        # A pure addition (count 0) stands behind line `start`, so it does not move that line itself.
-        if line > start and line >= start + count:
-            shift += added - count
-    return line + shift
-
-
-@lru_cache(maxsize=256)
-def _changed_spans(git_path: Path, old: str, new: str, path: str) -> tuple[tuple[int, int, int], ...] | None:
-    """List (first old line, old lines, new lines) of each change in a file; None if the file is gone."""
-    git = GitRepository(git_path)
-    if git.tree_entry(new, path) is None:
-        return None
-    options = ("--no-color", "--no-ext-diff", "--no-renames", "-U0")
-    patch = git.run("diff", *options, old, new, "--", f":(literal){path}")
-    return tuple(
-        (int(found[1]), int(found[2] or b"1"), int(found[4] or b"1")) for found in _HUNK.finditer(patch)
-    )

@@ -1,21 +1,42 @@
 """What people do on a GitHub: push, open pull requests, talk."""
 
 from collections.abc import Mapping
-from pathlib import Path
 
-from deploy.sandbox.git import FileContent, GitError, GitRepository
+from deploy.sandbox.git import FileContent, GitRepository
 from deploy.sandbox.github import events, lifecycle, reviewing
+from deploy.sandbox.github.app import create_app
 from deploy.sandbox.github.core import Core
-from deploy.sandbox.github.snapshot import PullState, snapshot
-from deploy.sandbox.github.state import Comment, Pull, Repository, User, now
+from deploy.sandbox.github.snapshot import GitHubPullState, snapshot
+from deploy.sandbox.github.state import Comment, Hook, Pull, Repository, ReviewComment, User, now
+from deploy.sandbox.github.web import PREFIX
+from deploy.sandbox.served import ServedForge
 
 
-class People:
-    """Verbs for tests and demos; each takes effect at once and sends its webhooks."""
+class People(ServedForge):
+    """Verbs for tests and demos."""
 
-    def __init__(self, core: Core) -> None:
+    def __init__(self, core: Core, hook: Hook) -> None:
+        super().__init__(
+            create_app(core), api_prefix=PREFIX, served=core.state, hook=hook, outbox=core.outbox
+        )
         self._core = core
         self._state = core.state
+
+    def _repository(self, full_name: str) -> Repository:
+        return self._state.repository(full_name)
+
+    def _pushed(
+        self, full_name: str, branch: str, before: str | None, after: str, *, author: str, forced: bool
+    ) -> None:
+        lifecycle.pushed(
+            self._core,
+            self._state.repository(full_name),
+            branch,
+            before,
+            after,
+            user=self._state.user(author),
+            forced=forced,
+        )
 
     # Code
 
@@ -38,63 +59,6 @@ class People:
                 created_at=now(),
             )
         self.commit(full_name, default_branch, files or {}, message="First commit")
-
-    def commit(
-        self,
-        full_name: str,
-        branch: str,
-        files: Mapping[str, FileContent],
-        *,
-        message: str = "Change files",
-        start: str | None = None,
-        renames: Mapping[str, str] | None = None,
-        author: str = "ada",
-    ) -> str:
-        """Push one commit and return its SHA; None as content deletes a file.
-
-        A branch that does not exist starts at `start` (the default branch). Open pull requests of it are
-        updated and send `synchronize`.
-        """
-        with self._state.lock:
-            repository = self._state.repository(full_name)
-            return lifecycle.commit(
-                self._core,
-                repository,
-                branch,
-                files,
-                message=message,
-                user=self._state.user(author),
-                start=start or repository.default_branch,
-                renames=renames,
-            )
-
-    def force_push(self, full_name: str, branch: str, to: str, author: str = "ada") -> None:
-        """Point a branch at any commit, and the reviews of its pull requests with it, as GitHub does."""
-        with self._state.lock:
-            repository = self._state.repository(full_name)
-            sha = repository.git.resolve(to)
-            if sha is None:
-                raise GitError(f"there is no commit {to!r} in {full_name}")
-            lifecycle.force_push(self._core, repository, branch, sha, self._state.user(author))
-
-    def import_branch(
-        self,
-        full_name: str,
-        source: Path,
-        base_revision: str,
-        head_revision: str,
-        *,
-        base: str = "base",
-        head: str = "head",
-    ) -> None:
-        """Fetch two revisions of a local git repository as the branches `base` and `head`."""
-        with self._state.lock:
-            repository = self._state.repository(full_name)
-            repository.git.fetch(source, {base: base_revision, head: head_revision})
-
-    def git_path(self, full_name: str) -> Path:
-        """Return where the bare repository lies, for git itself."""
-        return self._state.repository(full_name).git.path
 
     # Pull requests
 
@@ -192,14 +156,56 @@ class People:
             events.issue_comment(self._core, repository, comment, "created", user)
             return comment.id
 
+    def comment_on_line(
+        self,
+        full_name: str,
+        number: int,
+        path: str,
+        line: int,
+        body: str,
+        *,
+        side: str = "RIGHT",
+        author: str = "ada",
+    ) -> int:
+        """Write on a line that the diff shows and return the comment's id."""
+        wanted = {"path": path, "line": line, "side": side, "body": body}
+        with self._state.lock:
+            repository, pull, user = self._pull(full_name, number, author)
+            comment = reviewing.create_review_comment(self._state, repository, pull, user, wanted)
+            self._announce_review(repository, pull, comment)
+            return comment.id
+
     def reply(self, full_name: str, number: int, comment_id: int, body: str, author: str = "ada") -> int:
         """Answer a comment on a line and return the answer's id."""
         with self._state.lock:
             repository, pull, user = self._pull(full_name, number, author)
             comment = reviewing.reply(self._state, pull, user, comment_id, body)
-            review = next(review for review in pull.reviews if review.id == comment.review_id)
-            events.submitted_review(self._core, repository, pull, review)
+            self._announce_review(repository, pull, comment)
             return comment.id
+
+    def edit_comment(self, full_name: str, number: int, comment_id: int, body: str) -> None:
+        """Change a comment's text as its author."""
+        with self._state.lock:
+            repository, pull = self._state.repository(full_name), self._state.pull(full_name, number)
+            comment = _find_comment(pull, comment_id)
+            changes = {"body": {"from": comment.body}}
+            comment.body, comment.updated_at = body, now()
+            if isinstance(comment, Comment):
+                events.issue_comment(self._core, repository, comment, "edited", comment.user, changes=changes)
+            else:
+                events.review_comment(
+                    self._core, repository, pull, comment, "edited", sender=comment.user, changes=changes
+                )
+
+    def delete_comment(self, full_name: str, number: int, comment_id: int) -> None:
+        """Delete a comment, as a maintainer would."""
+        with self._state.lock:
+            pull = self._state.pull(full_name, number)
+            comment = _find_comment(pull, comment_id)
+            if isinstance(comment, Comment):
+                pull.comments.remove(comment)
+            else:
+                pull.review_comments.remove(comment)
 
     def review(self, full_name: str, number: int, *, author: str, **wanted: object) -> int:
         """Review as a person; `wanted` are the body's keys of POST /reviews."""
@@ -212,10 +218,14 @@ class People:
                 events.submitted_review(self._core, repository, pull, review)
             return review.id
 
-    def pull(self, full_name: str, number: int) -> PullState:
+    def pull(self, full_name: str, number: int) -> GitHubPullState:
         """Take a picture of a pull request as it is now."""
         with self._state.lock:
             return snapshot(self._state.repository(full_name), self._state.pull(full_name, number))
+
+    def _announce_review(self, repository: Repository, pull: Pull, comment: ReviewComment) -> None:
+        review = next(review for review in pull.reviews if review.id == comment.review_id)
+        events.submitted_review(self._core, repository, pull, review)
 
     def _pull(self, full_name: str, number: int, author: str) -> tuple[Repository, Pull, User]:
         return (
@@ -223,3 +233,11 @@ class People:
             self._state.pull(full_name, number),
             self._state.user(author),
         )
+
+
+def _find_comment(pull: Pull, comment_id: int) -> Comment | ReviewComment:
+    comments: list[Comment | ReviewComment] = [*pull.comments, *pull.review_comments]
+    for comment in comments:
+        if comment.id == comment_id:
+            return comment
+    raise KeyError(f"no comment {comment_id} in pull request {pull.number}")

@@ -3,78 +3,37 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from deploy.sandbox.forge import ConversationComment, InlineComment, PostedReview, PullState
 from deploy.sandbox.github.outdated import find_standing
 from deploy.sandbox.github.state import CheckRun, Comment, Pull, Repository, ReviewComment
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class InlineComment:
-    """A comment on a line, at the place it was made; `is_outdated` if the line has left the diff."""
+class GitHubInlineComment(InlineComment):
+    """A comment on a line, and the review that it is part of."""
 
-    id: int
     review_id: int
-    path: str
-    subject_type: str
-    line: int | None
-    side: str
-    start_line: int | None
-    start_side: str | None
-    body: str
-    commit_id: str
-    user: str
-    diff_hunk: str
-    in_reply_to_id: int | None
-    is_outdated: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PostedReview:
-    """A review."""
+class GitHubPullState(PullState):
+    """Everything about a pull request."""
 
-    id: int
-    body: str
-    state: str
-    commit_id: str
-    user: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConversationComment:
-    """A comment in the conversation."""
-
-    id: int
-    body: str
-    user: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PullState:
-    """Everything about a pull request; `statuses` are (sha, context, state, description), oldest first."""
-
-    title: str
-    state: str
-    draft: bool
-    head_sha: str
-    base_sha: str
-    comments: tuple[InlineComment, ...]
-    reviews: tuple[PostedReview, ...]
-    conversation: tuple[ConversationComment, ...]
-    reactions: dict[int, list[tuple[str, str]]]
-    statuses: tuple[tuple[str, str, str, str], ...]
+    comments: tuple[GitHubInlineComment, ...]
     check_runs: tuple[CheckRun, ...]
 
 
-def snapshot(repository: Repository, pull: Pull) -> PullState:
+def snapshot(repository: Repository, pull: Pull) -> GitHubPullState:
     """Copy what there is to know of a pull request; statuses and check runs are those of all its commits."""
     heads = set(pull.known_heads)
-    return PullState(
+    return GitHubPullState(
         title=pull.title,
         state=pull.state,
         draft=pull.draft,
         head_sha=pull.head_sha,
         base_sha=pull.base_sha,
         comments=tuple(
-            InlineComment(
+            GitHubInlineComment(
                 id=one.id,
                 review_id=one.review_id,
                 path=one.path,

@@ -235,6 +235,11 @@ class State:
     _ids: "itertools.count[int]" = field(default_factory=lambda: itertools.count(1_000_001))
 
     @property
+    def relative_root(self) -> str:
+        """Return what the URL has behind the host: nothing, on GitHub."""
+        return ""
+
+    @property
     def api_url(self) -> str:
         """Return the base URL of the REST API, shaped as on GitHub Enterprise Server."""
         return f"{self.url}/api/v3"

@@ -117,7 +117,7 @@ def text(data: bytes, media_type: str) -> Response:
 
 def create_flask_app() -> Flask:
     """Make the application, without routes."""
-    app = Flask("deploy.sandbox.github", template_folder="page/templates", static_folder=None)
+    app = Flask("deploy.sandbox.github", template_folder="../page/templates", static_folder=None)
     app.json.sort_keys = False  # type: ignore[attr-defined]  # DefaultJSONProvider has it, its base does not
     app.url_map.merge_slashes = False
     app.register_error_handler(ApiError, _api_error)

@@ -20,7 +20,15 @@ from tests.unit.db.builders import (
 )
 
 RENAMED = Place(
-    old_path="old/ü.py", new_path="new/ü.py", side=Side.OLD, old_line=9, new_line=None, start_line=7
+    old_path="old/ü.py",
+    new_path="new/ü.py",
+    side=Side.OLD,
+    old_line=9,
+    new_line=None,
+    start_line=7,
+    other_line=12,
+    other_start_line=11,
+    start_is_changed=True,
 )
 
 
@@ -32,9 +40,11 @@ def test_findings_come_back_whole_and_in_order(database):
         replace(new_finding("m"), place=RENAMED, replacement="", code="\u2028\f\r x"),
     ]
     assert save_result(database, claimed, '{"a": 1}', given)
-    assert load_findings(database, claimed.review_id) == [
-        StoredFinding(finding=each, posted_id=None) for each in given
-    ]
+    stored = load_findings(database, claimed.review_id)
+    assert stored == [StoredFinding(finding=each, posted_id=None) for each in given]
+    assert repr(stored[2].finding.place) == repr(RENAMED), (
+        "the counts of the other side, which do not compare"
+    )
     assert read(database, claimed.review_id).result == '{"a": 1}'
     assert load_findings(database, claimed.review_id + 1) == []
 

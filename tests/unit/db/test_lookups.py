@@ -1,10 +1,12 @@
-"""bot.db.lookups and bot.db.handover: what was asked for, what a repository runs next, and lists."""
+"""bot.db.lookups and bot.db.handover: the last review, what was asked for, what runs next, and lists."""
 
 from dataclasses import replace
 
+import pytest
+
 from bot.db.claims import finish, requeue
 from bot.db.handover import hand_on
-from bot.db.lookups import count_requested_since, list_reviews
+from bot.db.lookups import count_requested_since, last_finished, list_reviews
 from bot.db.sweeping import due_for_publish, mark_published
 from bot.db.tables import ReviewState
 from tests.unit.db.builders import (
@@ -22,6 +24,29 @@ from tests.unit.db.builders import (
 
 def end(database, claimed, state, *, now=T0):
     assert finish(database, claimed, state=state, reason="", now=now, latency=None)
+
+
+def test_l1_the_last_finished_review_is_the_one_that_ended_last(database):
+    # The older row runs later: a force-push has brought its head back.
+    older_id = queue_review(database).review_id
+    newer = claimed_review(database, new_review(head_sha=NEWER))
+    other = claimed_review(database, new_review(ref=OTHER_PR, head_sha="c" * 40))
+    assert last_finished(database, PR, newer.review_id) is None
+    end(database, newer, ReviewState.DONE, now=after(10))
+    end(database, other, ReviewState.DONE, now=after(30))
+    older = claim_review(database, older_id)
+    assert last_finished(database, PR, older.review_id).review_id == newer.review_id
+    end(database, older, ReviewState.FAILED, now=after(20))
+    assert last_finished(database, PR, 0).review_id == older.review_id
+    assert last_finished(database, PR, older.review_id).review_id == newer.review_id
+
+
+@pytest.mark.parametrize("state", [ReviewState.SKIPPED, ReviewState.SUPERSEDED])
+def test_l1_reviews_that_ended_without_reading_are_passed_over(database, state):
+    done = claimed_review(database)
+    end(database, done, ReviewState.DONE)
+    end(database, claimed_review(database, new_review(head_sha=NEWER)), state, now=after(9))
+    assert last_finished(database, PR, 0).review_id == done.review_id
 
 
 def test_m3_requests_count_when_a_worker_took_them_on(database):

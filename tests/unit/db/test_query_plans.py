@@ -8,6 +8,7 @@ from sqlalchemy import event, text
 from bot.db.claims import claim, finish
 from bot.db.engine import open_database
 from bot.db.handover import hand_on
+from bot.db.lookups import last_finished
 from bot.db.reviews import withdraw
 from bot.db.sweeping import (
     due_for_publish,
@@ -57,6 +58,7 @@ RUNS = {
     "untold": lambda db: untold(db, T0, 15),
     "postpone": lambda db: postpone_telling(db, [1], T0),
     "purge": lambda db: purge(db, T0, 90),
+    "last finished": lambda db: last_finished(db, PR, 2),
 }
 
 

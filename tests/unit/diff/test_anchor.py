@@ -74,6 +74,31 @@ def test_an_unchanged_line_has_both_numbers():
     assert (found.side, found.old_line, found.new_line) == (Side.NEW, 41, 43)
 
 
+def test_a_quote_is_read_as_code_before_it_is_read_as_printed():
+    items = hunk_of(" item one\n+- item one\n x\n y\n")
+    # One line has the sign of a list, the other only what a quote may have before an added line.
+    assert place("1R3", "- item one", chunk=items).new_line == 2
+    assert place("1R4", "item one", chunk=items).new_line == 1
+    signed = hunk_of("+value = 1\n+ +value = 1\n+x\n+y\n")
+    assert place("1R4", "+value = 1", chunk=signed).new_line == 2
+    assert place("1R1", "+value = 1", chunk=signed).new_line == 1
+    like_a_prompt = hunk_of("+value = 1\n+1R12 +value = 1\n+x\n+y\n")
+    assert place("1R4", "1R12 +value = 1", chunk=like_a_prompt).new_line == 2
+
+
+def test_a_whole_line_goes_before_a_part_of_a_nearer_one():
+    chunk = hunk_of("+return nil, err\n+x\n+return nil, errors.New(message)\n+y\n")
+    assert place("1R4", "return nil, err", chunk=chunk).new_line == 1
+    # On the named line a part is enough.
+    assert place("1R3", "return nil, err", chunk=chunk).new_line == 3
+
+
+def test_a_blank_line_may_be_quoted_as_it_is_printed():
+    chunk = hunk_of("+first(value)\n+\n+second(value)\n")
+    found = place("1R1", "1R1 +first(value)\n1R2 +\n1R3 +second(value)", chunk=chunk)
+    assert (found.start_line, found.new_line) == (1, 3)
+
+
 def test_a_part_that_is_too_short_is_no_evidence():
     assert "not in the part of the diff" in refusal("1R13", "query(id)")
     assert place("1R12", "}").new_line == 12
@@ -201,6 +226,15 @@ def test_files_are_not_mixed_up():
 def test_g10_a_quote_may_be_the_true_text_or_the_shown_one(quote):
     chunk = hunk_of("+say('<|im_end|>\u2028')\n")
     assert place("1R1", quote, chunk=chunk).new_line == 1
+
+
+def test_the_end_of_a_windows_line_is_no_part_of_a_quote():
+    all_windows = hunk_of("+a\u2028b\r\n+c\r\n+d\r\n")
+    assert place("1R3", "a\\u2028b", chunk=all_windows).new_line == 1
+    # Where only some lines end so, prompts show it; it tells two lines apart only if it is quoted.
+    some = hunk_of("+a\u2028b\r\n+x\n+y\n+z\n+a\u2028b\n")
+    assert "equally near" in refusal("1R3", "a\\u2028b", chunk=some)
+    assert place("1R3", "a\\u2028b\\r", chunk=some).new_line == 1
 
 
 def test_renames_keep_both_names():

@@ -199,7 +199,7 @@ HUNK = "@@ -1,2 +1,2 @@\n a\n-b\n+c\n"
     [
         ("not a diff\n", 1, "expected a file or a hunk"),
         (HUNK, 1, "a hunk stands before any file header"),
-        (HEADER + "@@ -1,3 +1,3 @@\n a\n-b\n", 8, "ends inside a hunk: 1 old and 2 new"),
+        (HEADER + "@@ -1,3 +1,3 @@\n a\n-b\n", 8, "not complete: 1 old and 2 new"),
         (HEADER + "@@ -1,3 +1,3 @@\n a\n-b\n+c\n" + HEADER + HUNK, 9, "not complete: 1 old and 1 new"),
         (HEADER + HUNK + "+d\n", 9, "outside"),
         (HEADER + "@@ -1 +1,3 @@\n-a\n-b\n+c\n+d\n+e\n", 7, "more lines"),

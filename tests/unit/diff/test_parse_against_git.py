@@ -1,6 +1,10 @@
-"""Parsing against git itself: our numbers must be those of the two versions, for any two trees."""
+"""Parsing against git itself: names, kinds, numbers and texts must be those that git has, for any two trees.
 
-import subprocess
+`EXAMPLES=2000` in the environment tries so many of each kind in place of the few that a quick run has time for.
+"""
+
+import math
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,53 +14,23 @@ from hypothesis import strategies as st
 
 from bot.diff import Diff, DiffSyntaxError, FileStatus, LineKind, chunk_files, clean_diff, parse_diff
 from bot.diff.header import read_common_header, read_git_header
-from bot.findings import Side
+from deploy.exactness.history import (
+    EXECUTABLE,
+    PLAIN,
+    SUBMODULE,
+    SYMLINK,
+    Entry,
+    create_repository,
+    run_git,
+    store_branches,
+)
+from deploy.exactness.trees import HARD_LINES, HARD_PATHS
+from deploy.exactness.truth import find_differences, list_changes
 
-LINES = (
-    *(
-        b"x = 1",
-        b"y = 2",
-        b"return x",
-        b"}",
-        b"",
-        b"  ",
-        b"\ttab",
-        b"if a:",
-        b"-- sql comment",
-        b"++i;",
-        b"-- a/x",
-        b"++ b/x",
-    ),
-    *(
-        b"@@ -1 +1 @@",
-        b"diff --git a/x b/x",
-        b"\\ No newline at end of file",
-        b"Binary files a/x and b/x differ",
-    ),
-    *(
-        b"crlf\r",
-        b"a\rb",
-        b"form\x0cfeed",
-        "a\u2028b".encode(),
-        "a\x85b".encode(),
-        "über".encode(),
-        b"latin \xe9",
-    ),
-)
-PATHS = (
-    *(
-        "src/app.py",
-        "a b/x y.py",
-        "b/ b/x.py",
-        "д/ф.py",
-        'quo"te.txt',
-        "back\\slash",
-        "tab\tname",
-        "new\nline",
-    ),
-    *("-dash", "a/a", "trailing ", "\udcff.bin", "\r.txt", "dev/null"),
-)
-Tree = dict[str, tuple[str, bytes]]
+EXAMPLES = int(os.environ.get("EXAMPLES", "30"))
+LINES = (*(b"x = 1", b"y = 2", b"return x", b"}", b"", b"if a:", b"crlf\r"), *HARD_LINES)
+PATHS = ("src/app.py", *HARD_PATHS)
+Tree = dict[str, Entry]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,6 +38,7 @@ class Change:
     old: Tree
     new: Tree
     options: tuple[str, ...]
+    is_merged: bool = False
 
 
 code = st.lists(st.sampled_from(LINES), max_size=30)
@@ -71,7 +46,7 @@ code = st.lists(st.sampled_from(LINES), max_size=30)
 
 @st.composite
 def contents(draw):
-    text = b"\n".join(draw(code))
+    text = draw(st.sampled_from([b"\n", b"\n", b"\r\n"])).join(draw(code))
     return text + draw(st.sampled_from([b"\n", b"\n", b"", b"\0\1binary"]))
 
 
@@ -84,32 +59,53 @@ def edits(draw, content):
     return b"\n".join(parts)
 
 
-modes = st.sampled_from(["100644", "100644", "100755", "120000"])
+commits = st.sampled_from([b"1" * 40, b"2" * 40])
+
+
+@st.composite
+def entries(draw):
+    mode = draw(st.sampled_from([PLAIN, PLAIN, PLAIN, EXECUTABLE, SYMLINK, SUBMODULE]))
+    return Entry(mode=mode, content=draw(commits if mode == SUBMODULE else contents()))
+
+
+@st.composite
+def edited(draw, entry):
+    return Entry(mode=entry.mode, content=draw(commits if entry.mode == SUBMODULE else edits(entry.content)))
 
 
 @st.composite
 def changes(draw):
     old: Tree = {
-        path: (draw(modes), draw(contents()))
-        for path in draw(st.lists(st.sampled_from(PATHS), unique=True, max_size=4))
+        path: draw(entries()) for path in draw(st.lists(st.sampled_from(PATHS), unique=True, max_size=4))
     }
     new: Tree = {}
-    for path, (mode, content) in old.items():
+    for path, entry in old.items():
         match draw(
-            st.sampled_from(["keep", "edit", "edit", "edit", "delete", "rename", "rename and edit", "mode"])
+            st.sampled_from(
+                [
+                    *("keep", "edit", "edit", "edit", "delete", "rename", "rename and edit"),
+                    *("copy", "copy and edit", "mode", "kind"),
+                ]
+            )
         ):
             case "keep":
-                new[path] = (mode, content)
+                new[path] = entry
             case "edit":
-                new[path] = (mode, draw(edits(content)))
+                new[path] = draw(edited(entry))
             case "rename":
-                new[f"moved/{path}"] = (mode, content)
+                new[f"moved/{path}"] = entry
             case "rename and edit":
-                new[f"moved/{path}"] = (mode, draw(edits(content)))
+                new[f"moved/{path}"] = draw(edited(entry))
+            case "copy":
+                new[path] = new[f"copied/{path}"] = entry
+            case "copy and edit":
+                new[path], new[f"copied/{path}"] = draw(edited(entry)), draw(edited(entry))
             case "mode":
-                new[path] = (draw(modes), content)
+                new[path] = Entry(mode=EXECUTABLE if entry.mode == PLAIN else PLAIN, content=entry.content)
+            case "kind":
+                new[path] = draw(entries())
     for path in draw(st.lists(st.sampled_from(PATHS), unique=True, max_size=2)):
-        new.setdefault(path, (draw(modes), draw(contents())))
+        new.setdefault(path, draw(entries()))
     options = draw(
         st.lists(
             st.sampled_from(
@@ -118,40 +114,35 @@ def changes(draw):
             unique=True,
         )
     )
-    return Change(old=old, new=new, options=(f"-U{draw(st.integers(0, 4))}", *options))
+    context = draw(st.integers(0, 4))
+    return Change(old=old, new=new, options=(f"-U{context}", *options), is_merged=draw(st.booleans()))
 
 
 @pytest.fixture(scope="module")
 def repository(tmp_path_factory):
     path = tmp_path_factory.mktemp("trees")
-    subprocess.run(["git", "init", "-q", "--bare", path], check=True)
+    create_repository(path)
     return path
 
 
-def git_diff(repository: Path, change: Change, *, quote: bool = True) -> bytes:
-    stream = b""
-    for name, tree in (("old", change.old), ("new", change.new)):
-        stream += b"commit refs/heads/%s\ncommitter a <a@b> 0 +0000\ndata 0\ndeleteall\n" % name.encode()
-        for path, (mode, content) in tree.items():
-            quoted = "".join(f"\\{byte:03o}" for byte in path.encode("utf-8", "surrogateescape"))
-            stream += f'M {mode} inline "{quoted}"\ndata {len(content)}\n'.encode() + content + b"\n"
-    git = ["git", "-C", repository]
-    subprocess.run([*git, "fast-import", "--quiet", "--force"], input=stream, check=True)
-    command = [*git, "-c", f"core.quotePath={str(quote).lower()}", "diff", *change.options, "old", "new"]
-    return subprocess.run(command, check=True, capture_output=True).stdout
+def store(repository: Path, change: Change) -> str:
+    base, head = store_branches(repository, change.old, change.new, name="change", is_merged=change.is_merged)
+    return f"{base}...{head}"
 
 
-def split(content: bytes) -> list[bytes]:
-    return content.removesuffix(b"\n").split(b"\n") if content else []
+def git_diff(repository: Path, revisions: str, change: Change, *, quote: bool = True) -> bytes:
+    return run_git(
+        repository, "-c", f"core.quotePath={str(quote).lower()}", "diff", *change.options, revisions
+    )
 
 
 def apply(diff: Diff, old: Tree) -> dict[str, bytes]:
     """Rebuild the new version of each text file from the old one and the hunks alone."""
     result = {}
     for file in diff.files:
-        if file.is_binary or file.status is FileStatus.REMOVED:
+        if file.is_binary or file.is_submodule or file.status is FileStatus.REMOVED:
             continue
-        before = b"" if file.status is FileStatus.ADDED else old[file.old_path][1]
+        before = b"" if file.status is FileStatus.ADDED else old[file.old_path].content
         kept = before.split(b"\n")
         if kept[-1] == b"":
             kept.pop()
@@ -174,48 +165,49 @@ def apply(diff: Diff, old: Tree) -> dict[str, bytes]:
 
 
 quick = settings(
-    max_examples=50,
+    max_examples=EXAMPLES,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 
 
+def plain(content: bytes, mode: str = PLAIN) -> Tree:
+    return {"x": Entry(mode=mode, content=content)}
+
+
 @quick
 @given(change=changes(), quote=st.booleans())
-@example(change=Change(old={"e": ("100644", b"")}, new={"e": ("100755", b"")}, options=()), quote=True)
+@example(change=Change(old=plain(b""), new=plain(b"", EXECUTABLE), options=()), quote=True)
+@example(change=Change(old=plain(b"a"), new=plain(b"a", SYMLINK), options=("-U0",)), quote=True)
+@example(change=Change(old=plain(b"a\n"), new=plain(b"1" * 40, SUBMODULE), options=()), quote=True)
 @example(
-    change=Change(old={"x": ("100644", b"a")}, new={"x": ("120000", b"a")}, options=("-U0",)), quote=True
+    change=Change(old=plain(b"1" * 40, SUBMODULE), new=plain(b"2" * 40, SUBMODULE), options=()), quote=True
 )
-def test_numbers_are_those_of_the_two_versions_and_no_change_is_missing(repository, change, quote):
-    data = git_diff(repository, change, quote=quote)
+@example(change=Change(old=plain(b"-- x\n++i\n"), new=plain(b"++i;\n-- y\n"), options=()), quote=True)
+@example(change=Change(old=plain(b"a\r\nb\r\nc"), new=plain(b"a\nb\r\nc\n"), options=()), quote=True)
+def test_the_model_is_what_git_says_and_no_change_is_missing(repository, change, quote):
+    """Cases A16, A17, A18, A19, D5, D6, E2 and E5 as they come: git's names, kinds, counts, numbers and texts."""
+    revisions = store(repository, change)
+    data = git_diff(repository, revisions, change, quote=quote)
     diff = parse_diff(data)
     assert diff.to_bytes() == data
-
-    for file in diff.files:
-        versions = {Side.OLD: change.old.get(file.old_path), Side.NEW: change.new.get(file.new_path)}
-        for hunk in file.hunks:
-            kinds = [line.kind for line in hunk.lines]
-            assert (kinds.count(LineKind.CONTEXT), len(kinds)) == (hunk.unchanged_count, hunk.line_count)
-        for line in (line for hunk in file.hunks for line in hunk.lines):
-            for side, version in versions.items():
-                if line.exists_on(side):
-                    assert version is not None
-                    lines = split(version[1])
-                    number = line.number_on(side)
-                    assert lines[number - 1] == line.text.encode("utf-8", "surrogateescape")
-                    assert line.has_newline is (number < len(lines) or version[1].endswith(b"\n"))
+    # These would ask for the patch as well.
+    options = [option for option in change.options if not option.startswith(("-U", "--binary"))]
+    assert find_differences(diff, repository, list_changes(repository, revisions, *options)) == []
 
     differing = {path for path in change.old | change.new if change.old.get(path) != change.new.get(path)}
     before = {file.old_path for file in diff.files if file.status is not FileStatus.COPIED}
     assert before | {file.new_path for file in diff.files} == differing
     for path, content in apply(diff, change.old).items():
-        assert content == change.new[path][1]
+        assert content == change.new[path].content
 
 
 @quick
 @given(change=changes(), quote=st.booleans())
 def test_common_headers_are_read_at_once_as_they_are_line_by_line(repository, change, quote):
-    text = git_diff(repository, change, quote=quote).decode("utf-8", "surrogateescape")
+    text = git_diff(repository, store(repository, change), change, quote=quote).decode(
+        "utf-8", "surrogateescape"
+    )
     starts = [
         at
         for at in range(len(text))
@@ -238,7 +230,7 @@ def test_the_most_common_header_is_read_at_once():
 @quick
 @given(change=changes(), data=st.data())
 def test_a_diff_that_lost_a_line_of_a_hunk_is_refused(repository, change, data):
-    raw = git_diff(repository, change).split(b"\n")
+    raw = git_diff(repository, store(repository, change), change).split(b"\n")
     diff = parse_diff(b"\n".join(raw))
     bodies = []
     at = 0
@@ -275,7 +267,7 @@ FRAGMENTS = (
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=6 * EXAMPLES, deadline=None)
 @given(text=st.lists(st.sampled_from(FRAGMENTS) | st.text(max_size=8), max_size=12))
 def test_any_text_is_parsed_to_the_byte_or_refused(text):
     data = "".join(f"{line}\n" for line in text).encode("utf-8", "surrogatepass")
@@ -293,7 +285,7 @@ def test_any_text_is_parsed_to_the_byte_or_refused(text):
 @quick
 @given(change=changes(), budget=st.integers(40, 400), overlap=st.integers(0, 6))
 def test_chunks_cover_every_line_of_every_kept_hunk(repository, change, budget, overlap):
-    kept = clean_diff(parse_diff(git_diff(repository, change))).kept
+    kept = clean_diff(parse_diff(git_diff(repository, store(repository, change), change))).kept
     expected = {
         f"{file.number}{'L' if line.kind is LineKind.REMOVED else 'R'}"
         f"{line.old_number if line.kind is LineKind.REMOVED else line.new_number}": line
@@ -306,6 +298,7 @@ def test_chunks_cover_every_line_of_every_kept_hunk(repository, change, budget, 
         code = [text for text in chunk.text.split("\n")[:-1] if not text.startswith(("File ", "@@"))]
         assert [text.partition(" ")[0] for text in code] == list(chunk.line_ids)
         assert len(chunk.text.splitlines()) == chunk.text.count("\n")
+        assert chunk.estimated_tokens == math.ceil(len(chunk.text) / 3)
         assert chunk.estimated_tokens <= budget or len(chunk.line_ids) == 1 or budget < 100
         shown |= chunk.line_ids
     assert shown == expected

@@ -1,5 +1,6 @@
 """Two kinds of servers: the sandbox GitHub with real rules, and one that answers as told, however wrong."""
 
+import ssl
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -15,8 +16,13 @@ from bot.forges.base import PullRequest
 from bot.forges.github import GitHubForge
 from bot.forges.github_auth import AppCredentials, TokenCredentials
 from bot.forges.github_transport import GitHubTransport
+from bot.forges.gitlab import GitLabForge
+from bot.forges.gitlab_transport import GitLabTransport
 from deploy.sandbox.github import GitHubSandbox, PullState, RecordedRequest
+from deploy.sandbox.gitlab import GitLabSandbox
+from deploy.sandbox.gitlab import PullState as MergeRequestState
 from tests.contract.github_spec import GitHubSpec
+from tests.contract.gitlab_spec import GitLabSpec
 
 
 @dataclass(kw_only=True)
@@ -70,7 +76,7 @@ class ScriptedServer:
                 self.end_headers()
                 self.wfile.write(told.body)
 
-            do_GET = do_POST = do_PATCH = do_DELETE = answer  # noqa: N815 - named by http.server
+            do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = answer  # noqa: N815 - named by http.server
 
             def log_message(self, format: str, *args: object) -> None:  # noqa: A002
                 pass
@@ -80,6 +86,11 @@ class ScriptedServer:
         self.url = f"http://127.0.0.1:{self._server.server_port}"
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
         self._thread.start()
+
+    def encrypt(self, context: ssl.SSLContext) -> None:
+        """Speak TLS from now on."""
+        self._server.socket = context.wrap_socket(self._server.socket, server_side=True)
+        self.url = self.url.replace("http://", "https://")
 
     def take(self, seen: Seen) -> Told:
         with self._lock:
@@ -203,3 +214,50 @@ def either(request: pytest.FixtureRequest) -> GitHubWorld:
     """Our client, once with a token and once as an App."""
     world: GitHubWorld = request.getfixturevalue(request.param)
     return world
+
+
+@dataclass(kw_only=True)
+class GitLabWorld:
+    """A sandbox GitLab with one project in nested groups, and our client as the account `redline`."""
+
+    sandbox: GitLabSandbox
+    forge: GitLabForge
+    login: str = "redline"
+    project: str = "acme/web/shop"
+
+    def open(self, before: dict[str, object], after: dict[str, object], **kw: object) -> PullRequest:
+        """Open a merge request that turns some files into others, and read it."""
+        self.sandbox.commit(self.project, "main", before, message="Before")
+        self.sandbox.commit(self.project, "feature", after, start="main")
+        return self.read(self.sandbox.open_pull_request(self.project, "feature", author="ada", **kw))
+
+    def read(self, number: int) -> PullRequest:
+        return self.forge.get_pull_request(self.ref(number))
+
+    def ref(self, number: int) -> PullRequestRef:
+        return PullRequestRef(forge="gitlab", repository=self.project, number=number)
+
+    def state(self, pull_request: PullRequest) -> MergeRequestState:
+        return self.sandbox.pull(self.project, pull_request.ref.number)
+
+    def sent(self, verb: str, ending: str = "") -> list[RecordedRequest]:
+        """List the requests of a verb whose path ends so."""
+        return [one for one in self.sandbox.requests if one.method == verb and one.path.endswith(ending)]
+
+
+@pytest.fixture
+def gitlab(tmp_path: Path) -> Iterator[GitLabWorld]:
+    """Our client with a project's token, on a GitLab that runs below a path."""
+    sandbox = GitLabSandbox(root=tmp_path / "repositories", relative_url_root="/git")
+    sandbox.start(port=0)
+    sandbox.add_user("redline", permission="write", token="glpat-redline")
+    sandbox.create_repository("acme/web/shop", files={"README.md": "# Shop\n"})
+    spec = GitLabSpec.load() if GitLabSpec.is_available() else None
+    if spec:
+        sandbox.observers.append(spec.check)
+    transport = GitLabTransport(sandbox.url, "glpat-redline", timeout_s=30.0, backoff_s=0.01, max_wait_s=2.0)
+    forge = GitLabForge(transport, ready_pauses_s=(0.05, 0.1, 0.2))
+    yield GitLabWorld(sandbox=sandbox, forge=forge)
+    forge.close()
+    sandbox.stop()
+    assert spec is None or spec.violations == []

@@ -132,3 +132,36 @@ def test_a_missing_git_is_an_error_that_can_be_reported(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(OSError, match="git"):
         write_section(modified(), b"1\n", b"2\n")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_title_is_known_however_git_is_configured_to_write_names(tmp_path, name):
+    git(tmp_path, "init", "-q")
+    path = tmp_path / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("a\n")
+    git(tmp_path, "add", "-A", "-f", "--", ":/")
+    change = FileChange(old_path=name, new_path=name, change=Change.ADDED)
+    assert git(tmp_path, "diff", "--cached").split(b"\n")[0] == change.title.encode()
+    escaped = git(tmp_path, "-c", "core.quotePath=true", "diff", "--cached").split(b"\n")[0]
+    assert escaped == change.escaped_title
+
+
+@pytest.mark.parametrize(
+    ("change", "modes"),
+    [
+        ({"change": Change.MODIFIED, "old_mode": "100644", "new_mode": "100755"}, ("100644", "100755")),
+        ({"change": Change.MODIFIED, "old_mode": "160000", "new_mode": "160000"}, ("160000", "160000")),
+        ({"change": Change.ADDED, "new_mode": "120000"}, ("", "120000")),
+        ({"change": Change.REMOVED, "old_mode": "100755"}, ("100755", "")),
+        ({"change": Change.MODIFIED}, ("", "")),
+        ({"change": Change.ADDED}, ("", "100644")),
+    ],
+)
+def test_modes_that_are_known_are_written(change, modes):
+    file = FileChange(old_path="a", new_path="a", **change)
+    hunks = b"@@ -0,0 +1 @@\n+x\n" if file.change is Change.ADDED else b"@@ -1 +0,0 @@\n-x\n"
+    if file.change is Change.MODIFIED:
+        hunks = b"@@ -1 +1 @@\n-x\n+y\n"
+    (parsed,) = parse_diff(file.with_hunks(hunks)).files
+    assert (parsed.old_mode, parsed.new_mode) == modes

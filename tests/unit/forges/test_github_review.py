@@ -30,7 +30,7 @@ def at(line, *, side=Side.NEW, start=None, path="a.py", old_path=""):
 
 
 def post(world, pull, *comments, body="Summary <!-- redline:run=1 -->"):
-    return world.forge.post_review(pull.ref, head_sha=pull.head_sha, body=body, comments=comments)
+    return world.forge.post_review(pull.ref, head_sha=pull.head_sha, body=body, comments=comments).id
 
 
 def places(state):

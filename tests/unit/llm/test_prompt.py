@@ -34,6 +34,7 @@ def test_the_system_prompt_is_the_same_for_every_request():
 
 
 def test_the_order_goes_from_constant_to_particular_and_ends_with_the_format():
+    """Case C7: the form of the answer is asked for behind the diff once more."""
     text = build_messages(CHUNK, title="The title", description="The why", guidelines="No globals.")[
         1
     ].content

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from bot.findings import Severity
-from bot.review.choose import choose, is_empty_advice, new_findings
+from bot.review.choose import choose, drop_minor, is_empty_advice, new_findings
 from tests.unit.review.test_render import finding
 
 
@@ -53,3 +53,9 @@ def test_the_same_finding_of_two_chunks_is_kept_once_on_its_line() -> None:
 def test_what_stands_already_is_not_new() -> None:
     first, second = finding(fingerprint="a"), finding(fingerprint="b")
     assert new_findings([first, second, replace(first, fingerprint="c", place=None)], {"a"}) == (second,)
+
+
+def test_what_is_less_severe_than_wanted_is_dropped_and_counted_once() -> None:
+    high, medium, low = (finding(fingerprint=each.value, severity=each) for each in Severity)
+    assert drop_minor([low, medium, high, low], Severity.MEDIUM) == ((medium, high), 1)
+    assert drop_minor([low, high], Severity.LOW) == ((low, high), 0)

@@ -46,6 +46,10 @@ def finding(**values: object) -> Finding:
     )
 
 
+def comment(about: Finding, suggestion_info: str | None = "suggestion") -> str:
+    return render.inline_comment(about, suggestion_info=suggestion_info, reference="17")
+
+
 def result(*findings: Finding, states: str = "reviewed", **values: object) -> ReviewResult:
     reasons = {FileState.REVIEWED: ""}
     coverage = tuple(
@@ -103,13 +107,20 @@ def test_a_long_claim_goes_on_in_the_text() -> None:
 
 
 def test_a_suggestion_that_is_a_quick_action_is_left_out() -> None:
-    assert "suggestion" not in render.inline_comment(finding(replacement="/merge"))
-    assert "suggestion" in render.inline_comment(finding(replacement="x = 1"))
+    assert "suggestion" not in comment(finding(replacement="/merge"))
+    assert "\n```suggestion\nx = 1\n```\n" in comment(finding(replacement="x = 1"))
+
+
+def test_a_suggestion_is_written_as_the_forge_calls_it() -> None:
+    """Case A11."""
+    with_one = finding(replacement="x = 1")
+    assert "\n```suggestion:-2+0\nx = 1\n```\n" in comment(with_one, suggestion_info="suggestion:-2+0")
+    assert "x = 1" not in comment(with_one, suggestion_info=None)
 
 
 def test_a_comment_that_is_too_long_keeps_its_text_and_loses_its_suggestion() -> None:
     """Case F10: one comment never costs the review."""
-    body = render.inline_comment(finding(message="Bad. " + "x " * 9000, replacement="y\n" * 9000))
+    body = comment(finding(message="Bad. " + "x " * 9000, replacement="y\n" * 9000))
     assert len(body) < render.COMMENT_LIMIT + 300
     assert "suggestion" not in body
     assert body.rstrip().endswith("-->")

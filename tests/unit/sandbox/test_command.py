@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner
 
 from deploy.sandbox.__main__ import main
@@ -14,8 +15,10 @@ from tests.unit.sandbox.conftest import HTTP
 ROOT = Path(__file__).resolve().parents[3]
 
 
-def test_runs_until_it_is_stopped(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "deploy.sandbox", "--port", "0", "--root", str(tmp_path), "--token", "t"]
+@pytest.mark.parametrize("forge", ["github", "gitlab"])
+def test_runs_until_it_is_stopped(tmp_path: Path, forge: str) -> None:
+    command = [sys.executable, "-m", "deploy.sandbox", "--forge", forge, "--port", "0", "--token", "t"]
+    command += ["--root", str(tmp_path)]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout
@@ -41,3 +44,4 @@ def test_help_shows_how_to_comment() -> None:
     result = CliRunner().invoke(main, ["--help"])
     assert result.exit_code == 0
     assert '-d \'{"body": "/review"}\'' in result.output
+    assert "-d body=/review" in result.output

@@ -3,7 +3,7 @@
 import pytest
 
 from deploy.sandbox.github import GitHubSandbox
-from deploy.sandbox.github.page.markdown import render_markdown
+from deploy.sandbox.page.markdown import render_markdown
 from tests.unit.sandbox.conftest import HTTP, REPO, Client
 
 

@@ -1,32 +1,25 @@
-"""The pages that people look at."""
+"""The pages of the sandbox GitHub."""
 
-from flask import Blueprint, Response, render_template
+from flask import Response, render_template
 
 from deploy.sandbox.github.changes import pull_diff
 from deploy.sandbox.github.errors import ApiError, not_found
-from deploy.sandbox.github.page.view import latest_marks, pull_state, view_pull
+from deploy.sandbox.github.page.view import summarize_pull, view_pull
 from deploy.sandbox.github.state import Pull, Repository
 from deploy.sandbox.github.web import core, find_pull
+from deploy.sandbox.page.pages import page_blueprint
+from deploy.sandbox.page.view import RepositoryView
 
-blueprint = Blueprint("page", __name__)
-
-
-@blueprint.get("/healthz")
-def healthz() -> dict[str, str]:
-    """Say that it runs."""
-    return {"status": "ok"}
+blueprint = page_blueprint(__name__, "GitHub")
 
 
 @blueprint.get("/")
 def index() -> str:
     """List repositories and their pull requests, newest first."""
     shown = [
-        (
-            repository,
-            [
-                (pull, pull_state(pull), latest_marks(repository, pull.head_sha))
-                for pull in _newest(repository)
-            ],
+        RepositoryView(
+            name=repository.full_name,
+            pulls=[summarize_pull(repository, pull) for pull in reversed(repository.pulls)],
         )
         for repository in core().state.repositories.values()
     ]
@@ -36,8 +29,7 @@ def index() -> str:
 @blueprint.get("/<owner>/<repo>/pull/<int:number>")
 def show_pull(owner: str, repo: str, number: int) -> str:
     """Show a pull request with its conversation and its diff."""
-    repository, pull = _find(owner, repo, number)
-    return render_template("pull.html", repository=repository, pull=pull, view=view_pull(repository, pull))
+    return render_template("pull.html", view=view_pull(*_find(owner, repo, number)))
 
 
 @blueprint.get("/<owner>/<repo>/pull/<int:number>.diff")
@@ -47,21 +39,9 @@ def show_diff(owner: str, repo: str, number: int) -> Response:
     return Response(pull_diff(repository, pull).data, content_type="text/plain; charset=utf-8")
 
 
-@blueprint.after_request
-def _forbid_everything_but_styles(response: Response) -> Response:
-    response.headers["Content-Security-Policy"] = (
-        "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
-    )
-    return response
-
-
 @blueprint.errorhandler(ApiError)
 def _error_page(error: ApiError) -> tuple[str, int]:
-    return render_template("error.html", error=error), error.status
-
-
-def _newest(repository: Repository) -> list[Pull]:
-    return list(reversed(repository.pulls))
+    return render_template("error.html", title=str(error), status=error.status), error.status
 
 
 def _find(owner: str, repo: str, number: int) -> tuple[Repository, Pull]:

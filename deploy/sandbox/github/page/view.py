@@ -1,106 +1,43 @@
-"""Arrange a pull request for its page: conversation, files, and threads below their lines."""
+"""Arrange a pull request of GitHub for its page."""
 
 from collections import Counter
-from dataclasses import dataclass, field
-from datetime import datetime
+from collections.abc import Sequence
 
-from markupsafe import Markup
-
-from deploy.sandbox.diffs import FileDiff, Hunk
+from deploy.sandbox.diffs import FileDiff
 from deploy.sandbox.github.changes import pull_diff
 from deploy.sandbox.github.outdated import Standing, find_standing
-from deploy.sandbox.github.page.markdown import render_markdown
 from deploy.sandbox.github.reviewing import is_visible
-from deploy.sandbox.github.state import Pull, Reaction, Repository, ReviewComment, User
+from deploy.sandbox.github.state import Pull, Reaction, Repository, ReviewComment
+from deploy.sandbox.page.markdown import Replaced, render_markdown
+from deploy.sandbox.page.view import Mark, PullSummary, PullView, Said, Thread, view_file, view_mark
 
-ROWS_SHOWN = 400  # a longer file starts folded, unless somebody commented it
 _EMOJI = {
     "+1": "👍", "-1": "👎", "laugh": "😄", "hooray": "🎉", "confused": "😕", "heart": "❤️",
     "rocket": "🚀", "eyes": "👀",
-}  # fmt: skip
-_MARKS = {
-    "success": ("ok", "✓"), "failure": ("bad", "✕"), "error": ("bad", "✕"), "pending": ("wait", "●"),
-    "neutral": ("none", "■"), "skipped": ("none", "■"), "queued": ("wait", "●"), "in_progress": ("wait", "●"),
 }  # fmt: skip
 _REVIEW_VERBS = {
     "APPROVED": "approved these changes", "CHANGES_REQUESTED": "requested changes", "COMMENTED": "reviewed",
     "DISMISSED": "reviewed (dismissed)",
 }  # fmt: skip
+_Thread = tuple[ReviewComment, Standing, list[ReviewComment]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
-    """One comment or review with its text; `place` is the line's name on comments that have one."""
-
-    anchor: str
-    user: User
-    verb: str
-    at: datetime
-    body: Markup
-    reactions: list[tuple[str, int]] = field(default_factory=list)
-    place: str = ""
-    path: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
-    """One line of a diff and the threads below it; `in_range` marks lines that a comment spans."""
-
-    kind: str
-    sign: str
-    old: int | None
-    new: int | None
-    text: str
-    in_range: bool
-    threads: list[list[Said]]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileView:
-    """One changed file; `rows` of kind "hunk" are the headers between hunks."""
-
-    file: FileDiff
-    note: str
-    rows: list[Row]
-    threads: list[list[Said]]
-    is_open: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Mark:
-    """A commit status or check run; `kind` picks the colour, `shape` and `word` say the same without it."""
-
-    name: str
-    kind: str
-    shape: str
-    word: str
-    text: str
-    url: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PullView:
-    """All that the page shows."""
-
-    state: str
-    marks: list[Mark]
-    conversation: list[Said]
-    outdated: list[list[Said]]
-    files: list[FileView]
-    additions: int
-    deletions: int
-
-
-def pull_state(pull: Pull) -> str:
-    """Name a pull request's state in a word."""
-    if pull.merged_at:
-        return "merged"
-    return "draft" if pull.draft and pull.state == "open" else pull.state
+def summarize_pull(repository: Repository, pull: Pull) -> PullSummary:
+    """Arrange a pull request for a list."""
+    state = "draft" if pull.draft and pull.state == "open" else pull.state
+    return PullSummary(
+        number=f"#{pull.number}",
+        url=f"/{repository.full_name}/pull/{pull.number}",
+        title=pull.title,
+        author=pull.user,
+        opened_at=pull.created_at,
+        state="merged" if pull.merged_at else state,
+        marks=latest_marks(repository, pull.head_sha),
+    )
 
 
 def view_pull(repository: Repository, pull: Pull) -> PullView:
     """Arrange a pull request."""
-    diff = pull_diff(repository, pull)
     comments = [comment for comment in pull.review_comments if is_visible(pull, comment, None)]
     standings = {comment.id: find_standing(repository, pull, comment) for comment in comments}
     threads = [
@@ -108,20 +45,31 @@ def view_pull(repository: Repository, pull: Pull) -> PullView:
         for top in comments
         if top.in_reply_to_id is None
     ]
+    fork = f"{pull.fork_owner.login}:" if pull.fork_owner else ""
     return PullView(
-        state=pull_state(pull),
-        marks=latest_marks(repository, pull.head_sha),
+        summary=summarize_pull(repository, pull),
+        repository=repository.full_name,
+        source=f"{fork}{pull.head_ref}",
+        target=pull.base_ref,
+        head_sha=pull.head_sha,
+        description=pull.body,
         conversation=_conversation(pull),
-        outdated=[_thread(said) for _, standing, said in threads if standing.is_outdated],
+        outdated=[_say(said) for _, standing, said in threads if standing.is_outdated],
         files=[
-            _file(
-                file,
-                [thread for thread in threads if thread[0].path == file.path and not thread[1].is_outdated],
+            view_file(
+                path=file.path,
+                old_path=file.old_path,
+                status=file.status,
+                hunks=file.hunks,
+                is_binary=file.is_binary,
+                threads=[
+                    _thread(file, thread)
+                    for thread in threads
+                    if thread[0].path == file.path and not thread[1].is_outdated
+                ],
             )
-            for file in diff.files
+            for file in pull_diff(repository, pull).files
         ],
-        additions=sum(file.additions for file in diff.files),
-        deletions=sum(file.deletions for file in diff.files),
     )
 
 
@@ -129,20 +77,14 @@ def latest_marks(repository: Repository, sha: str) -> list[Mark]:
     """Collect the newest status of each context and the newest run of each check."""
     statuses = {status.context: status for status in repository.statuses if status.sha == sha}
     runs = {run.name: run for run in repository.check_runs.values() if run.head_sha == sha}
-    found = [
-        (one.context, one.state, one.description or "", one.target_url or "") for one in statuses.values()
+    marks = [
+        view_mark(name=one.context, word=one.state, text=one.description or "", url=one.target_url or "")
+        for one in statuses.values()
     ]
-    found += [
-        (run.name, run.conclusion or run.status, run.title or "", run.details_url) for run in runs.values()
+    return marks + [
+        view_mark(name=run.name, word=run.conclusion or run.status, text=run.title or "", url=run.details_url)
+        for run in runs.values()
     ]
-    marks = []
-    for name, word, text, url in found:
-        kind, shape = _MARKS.get(word, ("none", "■"))
-        safe_url = url if url.startswith(("http://", "https://")) else ""
-        marks.append(
-            Mark(name=name, kind=kind, shape=shape, word=word.replace("_", " "), text=text, url=safe_url)
-        )
-    return marks
 
 
 def _conversation(pull: Pull) -> list[Said]:
@@ -175,57 +117,16 @@ def _conversation(pull: Pull) -> list[Said]:
     return sorted(said, key=lambda one: (one.at, int(one.anchor.rpartition("-")[2])))
 
 
-_Thread = tuple[ReviewComment, Standing, list[ReviewComment]]
-
-
-def _file(file: FileDiff, threads: list[_Thread]) -> FileView:
-    note = ""
-    if file.is_binary:
-        note = "Binary file: no lines to show."
-    elif not file.patch:
-        note = "No line was changed."
-    spans = [_span(file, top, standing) for top, standing, _ in threads]
-    commented = {position for span in spans for position in span}
-    below: dict[int, list[list[Said]]] = {}  # by the position of the row that a thread stands under
-    for span, (_, _, said) in zip(spans, threads, strict=True):
-        if span:
-            below.setdefault(max(span), []).append(_thread(said, _texts(file, span)))
-    rows = [row for hunk in file.hunks for row in _rows(hunk, commented, below)]
-    return FileView(
-        file=file,
-        note=note,
-        rows=rows,
-        threads=[_thread(said) for span, (_, _, said) in zip(spans, threads, strict=True) if not span],
-        is_open=len(rows) <= ROWS_SHOWN or bool(threads),
-    )
-
-
-def _rows(hunk: Hunk, commented: set[int], threads: dict[int, list[list[Said]]]) -> list[Row]:
-    header = Row(
-        kind="hunk",
-        sign="",
-        old=None,
-        new=None,
-        text=hunk.header.decode(errors="replace"),
-        in_range=False,
-        threads=[],
-    )
-    kinds = {"+": "add", "-": "del", " ": "context", "\\": "note"}
-    return [
-        header,
-        *(
-            Row(
-                kind=kinds[line.sign],
-                sign="" if line.sign == "\\" else line.sign,
-                old=line.old,
-                new=line.new,
-                text=line.text.decode(errors="replace"),
-                in_range=line.position in commented,
-                threads=threads.get(line.position, []),
-            )
-            for line in hunk.lines
-        ),
+def _thread(file: FileDiff, thread: _Thread) -> Thread:
+    top, standing, comments = thread
+    span = _span(file, top, standing)
+    replaced = [
+        line.text.decode(errors="replace").rstrip("\r")
+        for hunk in file.hunks
+        for line in hunk.lines
+        if line.position in span and line.new is not None
     ]
+    return Thread(said=_say(comments, replaced), positions=frozenset(span))
 
 
 def _span(file: FileDiff, top: ReviewComment, standing: Standing) -> set[int]:
@@ -242,20 +143,15 @@ def _span(file: FileDiff, top: ReviewComment, standing: Standing) -> set[int]:
     return set()
 
 
-def _texts(file: FileDiff, span: set[int]) -> list[str]:
-    """Return the new side's text of a span: what a suggestion replaces."""
-    lines = [line for hunk in file.hunks for line in hunk.lines if line.position in span]
-    return [line.text.decode(errors="replace").rstrip("\r") for line in lines if line.new is not None]
-
-
-def _thread(comments: list[ReviewComment], replaced: list[str] | None = None) -> list[Said]:
+def _say(comments: Sequence[ReviewComment], replaced: Sequence[str] = ()) -> list[Said]:
+    suggestion: Replaced = lambda info: replaced if info == "suggestion" else None  # noqa: E731
     return [
         Said(
             anchor=f"discussion_r{one.id}",
             user=one.user,
             verb="commented" if one is comments[0] else "replied",
             at=one.created_at,
-            body=render_markdown(one.body, replaced or ()),
+            body=render_markdown(one.body, suggestion),
             reactions=_count(one.reactions),
             place=_place(one) if one is comments[0] else "",
             path=one.path,

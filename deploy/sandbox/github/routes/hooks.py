@@ -9,7 +9,7 @@ from deploy.sandbox.github.shapes.accounts import Json
 from deploy.sandbox.github.shapes.hooks import delivery_json, full_delivery_json, hook_config_json, hook_json
 from deploy.sandbox.github.state import Hook, Repository, now
 from deploy.sandbox.github.web import allow, api_blueprint, body, core, page
-from deploy.sandbox.github.webhooks import Delivery
+from deploy.sandbox.outbox import Delivery
 
 blueprint = api_blueprint("hooks", __name__)
 

@@ -2,10 +2,10 @@
 
 from flask import Response, jsonify, request
 
+from deploy.sandbox.diffs import diff_between
 from deploy.sandbox.github import lifecycle
 from deploy.sandbox.github.changes import (
-    diff_between,
-    merge_base,
+    fork_point,
     patch_is_shown,
     pull_counts,
     pull_diff,
@@ -100,8 +100,8 @@ def compare(repository: Repository, basehead: str) -> Response:
     base, head = repository.git.resolve(base_name), repository.git.resolve(head_name)
     if not separator or base is None or head is None:
         raise not_found()
-    fork_point = merge_base(repository, base, head)
-    diff = diff_between(repository.git.path, fork_point, head)
+    start = fork_point(repository, base, head)
+    diff = diff_between(repository.git.path, start, head)
     if wants("diff"):
         refuse_large_diff(diff)
         return text(diff.data, "diff")
@@ -117,7 +117,7 @@ def compare(repository: Repository, basehead: str) -> Response:
             repository,
             basehead,
             base=base,
-            fork_point=fork_point,
+            fork_point=start,
             ahead=ahead[-COMMITS_MAX:],
             behind=len(behind),
         )

@@ -2,7 +2,7 @@
 
 from deploy.sandbox.github.shapes.accounts import Json, timestamp
 from deploy.sandbox.github.state import Hook, State
-from deploy.sandbox.github.webhooks import Delivery
+from deploy.sandbox.outbox import Delivery
 
 
 def hook_json(state: State, hook: Hook) -> Json:
