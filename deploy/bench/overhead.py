@@ -46,9 +46,7 @@ def measure_overhead(reviews: int = 20) -> OverheadMeasurement:
                     {"app.py": UNSAFE_APP + f"X = {number}\n"}, f"feature-{number}"
                 )
                 stack.wait_for_end(pull)
-                delivery = next(
-                    each for each in stack.forge.deliveries if each.payload.get("number") == pull
-                )
+                delivery = next(each for each in stack.forge.deliveries if each.payload.get("number") == pull)
                 request = stack.llm.requests[-1]
                 if number >= 2:  # the first ones open connections and load modules
                     before.append((request.arrived_at - delivery.answered_at) * 1000)
