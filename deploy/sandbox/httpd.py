@@ -23,7 +23,7 @@ class BackgroundServer:
         )
         self.url = f"http://{host}:{self._server.server_port}"
         self._thread = threading.Thread(
-            target=self._server.serve_forever, args=(0.05,), name=f"sandbox {self.url}"
+            target=self._server.serve_forever, args=(0.01,), name=f"sandbox {self.url}"
         )
         self._thread.daemon = True
 

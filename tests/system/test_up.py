@@ -29,6 +29,7 @@ def stack(tmp_path: Path, database_url: str) -> Iterator[Stack]:
         stack.close()
 
 
+@on_sqlite
 def test_reviews_a_pull_request_end_to_end(stack: Stack) -> None:
     stack.llm.answer_with(lambda _request: [finding()])
     number = stack.open_pull_request({"app.py": UNSAFE_APP})
