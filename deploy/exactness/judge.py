@@ -37,14 +37,15 @@ class Judge:
         if first is None or last is None:
             yield "it stands on no line of the file"
             return
-        quoted = [code for code in remark.code if not _is_blank(code)]
+        quoted = [code for code in remark.code if code.strip()]
         stands = [first] if start == end else [first, last]
         if start[0] is end[0] and not (remark.side is Side.OLD and end[0] is Side.NEW):
             numbers = range(start[1] or 0, (end[1] or 0) + 1)
             stands = [self._text(comment, end[0], number) or "" for number in numbers]
         elif len(quoted) > 1:
             # A forge may name the ends by different versions, or unchanged ones by the new: then the ends alone count.
-            quoted = [quoted[0], quoted[-1]] if not _is_blank(first) else [quoted[-1]]
+            quoted = [quoted[0], quoted[-1]]
+        quoted = [code for code in quoted if not _is_blank(code)]
         stands = [text for text in stands if not _is_blank(text)]
         if len(stands) != len(quoted) or not all(map(_is_quoted, quoted, stands)):
             yield f"it quotes {quoted!r}, and {stands!r} stands there"
